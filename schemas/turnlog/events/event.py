@@ -1,0 +1,181 @@
+"""One event, as a read-only view, and the draft that a caller appends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from .chunk import CHUNK_TYPE, Chunk, chunk_of
+from .errors import BadRow, BadShape, MissingField
+from .gate import is_integer, is_seq
+from .jsontext import dumps, loads
+
+__all__ = ["ENVELOPE_KEYS", "Draft", "Event", "Replace", "event_of_value"]
+
+ENVELOPE_KEYS = frozenset(
+    {"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"}
+)
+"""The legal keys of an event; no other is."""
+
+
+class Replace(NamedTuple):
+    """The Surface operation that puts an event in the place of `start` to `end`, both included."""
+
+    start: int
+    end: int
+
+
+class Draft(NamedTuple):
+    """What a caller appends: an event without seq. `time_ms` None stands for the writer's clock."""
+
+    type: str
+    data: Any
+    surface: str | Replace | dict[str, Any] | None = None
+    sources: Sequence[int] | None = None
+    ignorable: bool = False
+    time_ms: int | None = None
+
+
+class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=True):
+    """One event of a log, read-only; `time_ms` is epoch milliseconds and is for display.
+
+    An event read from a log may be malformed beyond type, seq and time: the property that reads what
+    is not there says so, naming the seq. `surface_value` and `sources_value` are as stored.
+    """
+
+    type: str
+    seq: int
+    time_ms: int
+    ignorable: bool = False
+    surface_value: Any = None
+    sources_value: Any = None
+    _chunk: Chunk | None = None
+    _fresh: list[Any] | None = None
+    _text: bytes = b""
+
+    @property
+    def data(self) -> Any:
+        """The data, a new copy each time.
+
+        Raises MissingField where the stored event has none.
+        """
+        if self._chunk is not None:
+            return self._chunk.data()
+        if self._fresh:
+            # The value decoded with the row is handed out once: a scan decodes each row once.
+            return self._fresh.pop()
+        value = loads(self._text)
+        if "data" not in value:
+            raise MissingField(self.seq, "data")
+        return value["data"]
+
+    @property
+    def chunk(self) -> Chunk | None:
+        """The delta chunk of an event that a packed row can hold exactly; else None."""
+        return self._chunk
+
+    @property
+    def appends(self) -> bool:
+        """Whether the event goes to the end of the Surface."""
+        return type(self.surface_value) is str and self.surface_value == "append"
+
+    @property
+    def surface(self) -> str | Replace | None:
+        """The Surface operation.
+
+        Raises BadShape where the stored one is malformed.
+        """
+        return parse_surface(self.surface_value)
+
+    @property
+    def sources(self) -> tuple[int, ...] | None:
+        """The cited seqs; None where the event cites nothing.
+
+        Raises BadShape where the stored list is malformed.
+        """
+        return parse_sources(self.sources_value)
+
+    @property
+    def text(self) -> bytes:
+        """The event as one storage row: compact UTF-8 JSON without a line break."""
+        return dumps(self.to_json()) if self._chunk is not None else self._text
+
+    def to_json(self) -> Any:
+        """The event as its JSON object, a new copy each time."""
+        if self._chunk is None:
+            return loads(self._text)
+        return {
+            "type": self.type,
+            "seq": self.seq,
+            "time": self.time_ms,
+            "data": self._chunk.data(),
+        }
+
+    def __repr__(self) -> str:
+        return f"Event(seq={self.seq}, type={self.type!r}, time_ms={self.time_ms})"
+
+
+def event_of_value(value: Any, text: bytes) -> Event:
+    """Make the view of one stored event; `text` is its row, `value` that row decoded and now ours.
+
+    Only what every view needs is checked: an object with a string type and integer seq and time.
+    Raises BadRow.
+    """
+    if type(value) is not dict:
+        raise BadRow(f"expected an object, found {type(value).__name__}")
+    kind, seq, time = value.get("type"), value.get("seq"), value.get("time")
+    if type(kind) is not str:
+        raise BadRow(f"expected a string as type, found {_short(kind)}")
+    if not is_integer(seq):
+        raise BadRow(f"expected an integer as seq, found {_short(seq)}")
+    if not is_integer(time):
+        raise BadRow(f"expected an integer as time, found {_short(time)}")
+    if kind == CHUNK_TYPE and len(value) == 4 and seq >= 0:
+        chunk = chunk_of(value.get("data"))
+        if chunk is not None:
+            return Event(kind, int(seq), int(time), _chunk=chunk, _text=text)
+    return Event(
+        kind,
+        int(seq),
+        int(time),
+        value.get("ignorable") is True,
+        value.get("surfaceOp"),
+        value.get("sourceEventSeqs"),
+        None,
+        [value["data"]] if "data" in value else None,
+        text,
+    )
+
+
+def parse_surface(value: Any) -> str | Replace | None:
+    """Read a Surface operation: "append", a Replace or its JSON form, or None for none."""
+    if value is None or (type(value) is str and value == "append"):
+        return value
+    if type(value) is Replace:
+        value = {"op": "replace", "start": value.start, "end": value.end}
+    if type(value) is not dict or value.keys() != {"op", "start", "end"} or value["op"] != "replace":
+        raise BadShape("surfaceOp", '"append" or {op: "replace", start, end}', _short(value))
+    for key in ("start", "end"):
+        if not is_seq(value[key]):
+            raise BadShape(f"surfaceOp.{key}", "a seq", _short(value[key]))
+    return Replace(int(value["start"]), int(value["end"]))
+
+
+def parse_sources(value: Any) -> tuple[int, ...] | None:
+    """Read a list of cited seqs; None for none."""
+    if value is None:
+        return None
+    if type(value) is not list and type(value) is not tuple:
+        raise BadShape("sourceEventSeqs", "a list of seqs", _short(value))
+    for item in value:
+        if not is_seq(item):
+            raise BadShape("sourceEventSeqs", "a list of seqs", f"an item {_short(item)}")
+    return tuple(map(int, value))
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return repr(value)[:80]

@@ -1,0 +1,195 @@
+"""The lossless JSON gate: a caller's value becomes a private snapshot, or a typed error.
+
+One pass reads, checks and copies, so that nothing the caller does later reaches the log. A recursive
+fast path serves ordinary values; whatever it does not take goes to an iterative path that decides
+exactly and names the place.
+"""
+
+from __future__ import annotations
+
+from math import copysign, inf
+from typing import Any
+
+import msgspec
+
+from .errors import NotLossless, TooLarge
+from .jsontext import dumps, loads
+
+__all__ = [
+    "MAX_EVENT_BYTES",
+    "MAX_SAFE_INTEGER",
+    "Snapshot",
+    "is_integer",
+    "is_seq",
+    "lossless_copy",
+    "snapshot",
+]
+
+MAX_SAFE_INTEGER = 2**53 - 1
+"""The largest magnitude of an integer that every JSON reader keeps exactly."""
+
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+"""Stored bytes of one event, or of one group, at most: what one Kafka record can carry."""
+
+_FAST_DEPTH = 64
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A value as the gate took it: its JSON text; immutable."""
+
+    text: bytes
+
+    @property
+    def value(self) -> Any:
+        """The value, a new copy each time."""
+        return loads(self.text)
+
+
+class _NotFast(Exception):
+    """The fast path leaves this value to the exact path."""
+
+
+def snapshot(value: Any) -> Snapshot:
+    """Take a lossless snapshot of a JSON value.
+
+    Accepts exactly `dict` with `str` keys, `list`, `str`, `bool`, `int` within ±(2^53 - 1), finite
+    `float` but negative zero, and `None`, at any depth; types, key order, surrogates and U+0000 are
+    kept. The caller's value is not changed and not kept.
+
+    Raises NotLossless naming the path inside the value; TooLarge above 8 MiB of text.
+    """
+    text = dumps(lossless_copy(value))
+    if len(text) > MAX_EVENT_BYTES:
+        raise TooLarge(len(text), MAX_EVENT_BYTES)
+    return Snapshot(text)
+
+
+def lossless_copy(value: Any) -> Any:
+    """Check as `snapshot` does, and give a deep copy of the value instead of its text."""
+    try:
+        return _copy_fast(value, _FAST_DEPTH, [MAX_EVENT_BYTES])
+    except (_NotFast, RuntimeError):  # RuntimeError: another thread changed a dict meanwhile
+        return _copy_exact(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether a stored JSON value is a whole number within ±(2^53 - 1); 1.0 counts, true not."""
+    kind = type(value)
+    if kind is int:
+        return bool(-MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER)
+    return kind is float and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER
+
+
+def is_seq(value: Any) -> bool:
+    """Tell whether a stored JSON value is a non-negative integer."""
+    return is_integer(value) and value >= 0
+
+
+def _copy_fast(value: Any, depth: int, budget: list[int]) -> Any:
+    """Copy a plain value of little depth; `budget` bounds the work on shared substructure."""
+    kind = type(value)
+    if kind is str:
+        if len(value) > 256:
+            _spend(budget, len(value))
+        return value
+    if kind is int:
+        if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+            return value
+        raise _NotFast
+    if kind is bool or value is None:
+        return value
+    if kind is dict:
+        if not depth:
+            raise _NotFast
+        _spend(budget, len(value) + 1)
+        depth -= 1
+        copy = {}
+        for key, item in value.items():
+            if type(key) is not str:
+                raise _NotFast
+            if len(key) > 256:
+                _spend(budget, len(key))
+            copy[key] = _copy_fast(item, depth, budget)
+        return copy
+    if kind is list:
+        if not depth:
+            raise _NotFast
+        _spend(budget, len(value) + 1)
+        depth -= 1
+        return [_copy_fast(item, depth, budget) for item in value]
+    if kind is float and -inf < value < inf and (value or copysign(1.0, value) > 0):
+        return value
+    raise _NotFast
+
+
+def _spend(budget: list[int], amount: int) -> None:
+    budget[0] -= amount
+    if budget[0] < 0:
+        raise _NotFast
+
+
+def _copy_exact(value: Any) -> Any:
+    """Copy iteratively, or raise with the exact path of the first fault in reading order."""
+    root: list[Any] = []
+    # Per open container: the copy, what is left to read of the source, the source's identity.
+    frames: list[tuple[Any, Any, int]] = [(root, iter([(0, value)]), 0)]
+    path: list[str | int] = []
+    open_ids: set[int] = set()
+    size = 0
+    while frames:
+        target, items, identity = frames[-1]
+        try:
+            key, item = next(items)
+        except StopIteration:
+            frames.pop()
+            open_ids.discard(identity)
+            if path:
+                path.pop()
+            continue
+        at_root = len(frames) == 1
+        if not at_root:
+            if isinstance(target, dict) and type(key) is not str:
+                raise NotLossless(path, f"a key of type {type(key).__name__}")
+            path.append(key)
+        size += 1 + (len(key) if type(key) is str else 0) + (len(item) if type(item) is str else 0)
+        if size > MAX_EVENT_BYTES:
+            raise TooLarge(size, MAX_EVENT_BYTES)
+        if type(item) is dict or type(item) is list:
+            if id(item) in open_ids:
+                raise NotLossless(path, "a value that contains itself")
+            open_ids.add(id(item))
+            copy: Any = {} if type(item) is dict else []
+            # A list of the items is taken at once: another thread can't change it under the walk.
+            pairs = list(item.items()) if type(item) is dict else list(enumerate(item))
+            _put(target, key, copy)
+            frames.append((copy, iter(pairs), id(item)))
+            continue
+        _refuse_lossy(item, path)
+        _put(target, key, item)
+        if path and not at_root:
+            path.pop()
+    return root[0]
+
+
+def _put(target: Any, key: str | int, item: Any) -> None:
+    if isinstance(target, dict):
+        target[key] = item
+    else:
+        target.append(item)
+
+
+def _refuse_lossy(item: Any, path: list[str | int]) -> None:
+    """Raise NotLossless unless `item` is a lossless scalar."""
+    kind = type(item)
+    if kind is str or kind is bool or item is None:
+        return
+    if kind is int:
+        if not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
+            raise NotLossless(path, "an integer beyond ±(2^53 - 1)")
+    elif kind is float:
+        if not -inf < item < inf:
+            raise NotLossless(path, "NaN" if item != item else "an infinity")
+        if item == 0 and copysign(1.0, item) < 0:
+            raise NotLossless(path, "negative zero")
+    else:
+        raise NotLossless(path, f"a value of type {kind.__qualname__}")

@@ -1,0 +1,107 @@
+"""The header of a session: storage metadata, one a session, outside the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .errors import BadSessionId, BadShape
+from .gate import is_integer, is_seq, lossless_copy
+from .jsontext import dumps, loads
+
+__all__ = ["Header", "check_session_id"]
+
+_MAX_ID_CODE_POINTS = 255
+
+
+class Header(msgspec.Struct, frozen=True, gc=False):
+    """A session's header: its JSON text, and its fields read out of it; immutable.
+
+    `created_at_ms` is epoch milliseconds; a field that the header lacks is None. Further keys are
+    carried in the text.
+    """
+
+    text: bytes
+    id: str
+    created_at_ms: int
+    cwd: str | None = None
+    parent_session: str | None = None
+    seed_length: int | None = None
+    origin: str | None = None
+    delegation_depth: int | None = None
+    agent_preset: str | None = None
+
+    @classmethod
+    def of(cls, value: Any, *, id: str | None = None) -> Header:
+        """Check a stored header, which must name session `id` where given.
+
+        Raises BadShape naming the field.
+        """
+        if type(value) is not dict:
+            raise BadShape("header", "an object", type(value).__name__)
+        if not (is_integer(value.get("version")) and value["version"] == 0):
+            raise BadShape("header.version", "0", repr(value.get("version"))[:80])
+        own_id = value.get("id")
+        if type(own_id) is not str or (id is not None and own_id != id):
+            expected = "a string" if id is None else repr(id)
+            raise BadShape("header.id", expected, repr(own_id)[:80])
+        for key in ("createdAt", "seedLength", "delegationDepth"):
+            if (key in value or key == "createdAt") and not is_seq(value.get(key)):
+                raise BadShape(f"header.{key}", "a non-negative integer", repr(value.get(key))[:80])
+        for key in ("cwd", "parentSession", "agentPreset"):
+            if key in value and type(value[key]) is not str:
+                raise BadShape(f"header.{key}", "a string", repr(value[key])[:80])
+        if "cwd" in value and not value["cwd"].startswith("/"):
+            raise BadShape("header.cwd", "an absolute path", repr(value["cwd"])[:80])
+        if "origin" in value and value["origin"] != "subagent":
+            raise BadShape("header.origin", '"subagent"', repr(value["origin"])[:80])
+        return cls(
+            text=dumps(value),
+            id=own_id,
+            created_at_ms=int(value["createdAt"]),
+            cwd=value.get("cwd"),
+            parent_session=value.get("parentSession"),
+            seed_length=_int_or_none(value.get("seedLength")),
+            origin=value.get("origin"),
+            delegation_depth=_int_or_none(value.get("delegationDepth")),
+            agent_preset=value.get("agentPreset"),
+        )
+
+    @classmethod
+    def new(cls, id: str, created_at_ms: int, **fields: Any) -> Header:
+        """Make the header of a new session; `fields` are the optional keys, None for absent.
+
+        Raises BadSessionId, NotLossless and BadShape.
+        """
+        check_session_id(id)
+        value = {"version": 0, "id": id, "createdAt": created_at_ms}
+        value.update((key, item) for key, item in fields.items() if item is not None)
+        return cls.of(lossless_copy(value), id=id)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The header as its JSON object, a new copy each time."""
+        value: dict[str, Any] = loads(self.text)
+        return value
+
+
+def check_session_id(id: Any) -> str:
+    """Check a session id: 1 to 255 code points, no C0 control, no lone surrogate.
+
+    Raises BadSessionId.
+    """
+    if type(id) is not str:
+        raise BadSessionId(f"found a value of type {type(id).__name__}")
+    if not 1 <= len(id) <= _MAX_ID_CODE_POINTS:
+        raise BadSessionId(f"found {len(id)}")
+    for char in id:
+        if char < " ":
+            raise BadSessionId(f"found the control character {ord(char):#04x}")
+        if "\ud800" <= char <= "\udfff":
+            raise BadSessionId("found a lone surrogate")
+    return id
+
+
+def _int_or_none(value: Any) -> int | None:
+    return None if value is None else int(value)

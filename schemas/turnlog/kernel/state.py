@@ -1,0 +1,177 @@
+"""The hot state of a session: the next seq and the Surface, the only folds that an append waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from turnlog.events.errors import BadCheckpoint, BadShape
+from turnlog.events.event import Event
+from turnlog.events.vocabulary import SURFACE_TYPES
+
+from .log import Log
+from .surface import Surface, SurfaceChange
+
+__all__ = ["FOLD_VERSION", "STATE_VERSION", "SessionState", "surface_of"]
+
+STATE_VERSION = 1
+"""The layout of a saved state. Raise it when a field is added, renamed, or read differently."""
+
+FOLD_VERSION = 1
+"""The rules of the fold. Raise it when the same events could give another state."""
+
+
+class _Saved(msgspec.Struct, forbid_unknown_fields=True):
+    """A checkpoint's fields; `results` maps a result node's seq to its digest in hex."""
+
+    state_version: int
+    fold_version: int
+    next_seq: int
+    nodes: list[int]
+    results: dict[str, str]
+    replace_generation: int
+
+
+class _Versions(msgspec.Struct):
+    state_version: int
+    fold_version: int
+
+
+class SessionState:
+    """The next seq and the Surface of one session.
+
+    `apply` takes one event or a batch, all or nothing. Same events, same state, however split.
+    """
+
+    def __init__(self) -> None:
+        self._next_seq = 0
+        self._surface = Surface()
+
+    @property
+    def next_seq(self) -> int:
+        """The seq that the next event must have: the length of the log."""
+        return self._next_seq
+
+    @property
+    def surface(self) -> Surface:
+        """A copy of the Surface; changing it changes nothing here."""
+        return self._surface.copy()
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The seqs on the Surface, in its order."""
+        return self._surface.nodes
+
+    @property
+    def replace_generation(self) -> int:
+        """The number of replaces so far."""
+        return self._surface.replace_generation
+
+    def apply(self, events: Event | Iterable[Event]) -> list[SurfaceChange]:
+        """Add an event, or several in order: all of them or none. Gives the Surface changes.
+
+        Raises BadShape for a seq that is not the next, SurfaceRefused; the state is then as before.
+        """
+        if isinstance(events, Event):
+            return self._apply_one(events)
+        batch = list(events)
+        if len(batch) == 1:
+            return self._apply_one(batch[0])
+        on_surface = [event for event in batch if event.type in SURFACE_TYPES]
+        # A refused batch leaves no trace: more than one change is tried on a copy first.
+        target = self._surface.copy() if len(on_surface) > 1 else self._surface
+        next_seq = self._next_seq
+        changes: list[SurfaceChange] = []
+        for event in batch:
+            _check_seq(event, next_seq)
+            next_seq += 1
+            change = target.plan(event)
+            if change is not None:
+                changes.append(change)
+                if target is not self._surface:
+                    target.commit(change)
+        if target is not self._surface:
+            self._surface = target
+        elif changes:
+            target.commit(changes[0])
+        self._next_seq = next_seq
+        return changes
+
+    def skip(self, count: int) -> None:
+        """Add `count` log-only events at once: the members of a packed row."""
+        self._next_seq += count
+
+    def save(self) -> bytes:
+        """The state as a checkpoint: JSON with the versions of its layout and its fold."""
+        saved = self._surface.save()
+        return msgspec.json.encode(
+            _Saved(
+                state_version=STATE_VERSION,
+                fold_version=FOLD_VERSION,
+                next_seq=self._next_seq,
+                nodes=saved["nodes"],
+                results=saved["results"],
+                replace_generation=saved["replaceGeneration"],
+            )
+        )
+
+    @classmethod
+    def load(cls, data: bytes) -> SessionState:
+        """The state of a checkpoint.
+
+        Raises BadCheckpoint where it is unreadable, of another layout or fold, or contradicts
+        itself; the state is then rebuilt from the log.
+        """
+        try:
+            versions = msgspec.json.decode(data, type=_Versions)
+            if (versions.state_version, versions.fold_version) != (STATE_VERSION, FOLD_VERSION):
+                raise BadCheckpoint(
+                    f"expected state version {STATE_VERSION} and fold version {FOLD_VERSION}, found "
+                    f"{versions.state_version} and {versions.fold_version}"
+                )
+            saved = msgspec.json.decode(data, type=_Saved)
+            results = {int(seq): bytes.fromhex(digest) for seq, digest in saved.results.items()}
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise BadCheckpoint(str(error)) from None
+        nodes = set(saved.nodes)
+        if (
+            len(nodes) != len(saved.nodes)
+            or not results.keys() <= nodes
+            or any(not 0 <= seq < saved.next_seq for seq in nodes)
+            or any(len(digest) != 32 for digest in results.values())
+            or saved.next_seq < 0
+            or saved.replace_generation < 0
+        ):
+            raise BadCheckpoint("its fields contradict each other")
+        state = cls()
+        state._next_seq = saved.next_seq
+        state._surface = Surface.load(saved.nodes, results, saved.replace_generation)
+        return state
+
+    def _apply_one(self, event: Event) -> list[SurfaceChange]:
+        _check_seq(event, self._next_seq)
+        change = self._surface.plan(event)
+        self._surface.commit(change)
+        self._next_seq += 1
+        return [] if change is None else [change]
+
+
+def surface_of(log: Log, at: int | None = None) -> Surface:
+    """Fold the Surface of a log after its events below `at` (exclusive; None for all).
+
+    Raises SurfaceRefused at the first event that does not fit.
+    """
+    surface = Surface()
+    for row in log.rows:
+        if at is not None and row.first_seq >= at:
+            break
+        if not row.packed:
+            for event in row.events():
+                surface.commit(surface.plan(event))
+    return surface
+
+
+def _check_seq(event: Event, next_seq: int) -> None:
+    if event.seq != next_seq:
+        raise BadShape("seq", str(next_seq), str(event.seq))
