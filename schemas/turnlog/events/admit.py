@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .chunk import CHUNK_TYPE, Chunk, ChunkHead, chunk_of
-from .errors import BadShape, TooLarge, UnregisteredType
+from .errors import BadShape, TooLarge, UnregisteredType, shown
 from .event import Draft, Event, Replace, parse_surface
 from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER, lossless_copy
 from .jsontext import dumps
@@ -28,7 +28,14 @@ def admit(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event:
     Raises NotLossless, BadShape, UnregisteredType, TooLarge.
     """
     type_, data, surface, sources, ignorable, time_ms = draft
-    if type_ == CHUNK_TYPE and surface is None and sources is None and not ignorable:
+    # Types are looked at before values: a hostile object answers a comparison as it likes.
+    if (
+        type(type_) is str
+        and type_ == CHUNK_TYPE
+        and surface is None
+        and sources is None
+        and ignorable is False
+    ):
         chunk = _hot_chunk(data)
         if chunk is not None and (time_ms is None or type(time_ms) is int):
             at_ms = now_ms if time_ms is None else time_ms
@@ -45,8 +52,14 @@ def _hot_chunk(data: Any) -> Chunk | None:
     try:
         if type(data) is not dict or len(data) != 3:
             return None
+        one, two, three = data
+        if not (type(one) is str and type(two) is str and type(three) is str):
+            return None
         turn, step, chunk = data["turn"], data["step"], data["chunk"]
         if type(chunk) is not dict or len(chunk) != 3:
+            return None
+        one, two, three = chunk
+        if not (type(one) is str and type(two) is str and type(three) is str):
             return None
         kind, index, text = chunk["type"], chunk["index"], chunk["text"]
     except KeyError:
@@ -111,15 +124,15 @@ def _admit_any(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event
 def _check_envelope(value: dict[str, Any], registry: Registry) -> None:
     type_ = value["type"]
     if type(type_) is not str or not type_:
-        raise BadShape("type", "a non-empty string", repr(type_)[:80])
+        raise BadShape("type", "a non-empty string", shown(type_))
     if type_ in PACKED_TYPES:
         raise BadShape("type", "a type of an event", f"{type_!r}, which names a packed row")
     if type_ in LEGACY_TYPES:
         raise BadShape("type", "a supported type", f"the older form {type_!r}")
     if type(value["time"]) is not int:
-        raise BadShape("time", "an integer of milliseconds", repr(value["time"])[:80])
+        raise BadShape("time", "an integer of milliseconds", shown(value["time"]))
     if "ignorable" in value and value["ignorable"] is not True:
-        raise BadShape("ignorable", "true or absent", repr(value["ignorable"])[:80])
+        raise BadShape("ignorable", "true or absent", shown(value["ignorable"]))
     for key in ("surfaceOp", "sourceEventSeqs"):
         if key in value and value[key] is None:
             raise BadShape(key, "an operation or nothing", "null")
@@ -134,6 +147,6 @@ def _check_envelope(value: dict[str, Any], registry: Registry) -> None:
     if sources is not None and not (
         type(sources) is list and all(type(item) is int and item >= 0 for item in sources)
     ):
-        raise BadShape("sourceEventSeqs", "a list of seqs", repr(sources)[:80])
+        raise BadShape("sourceEventSeqs", "a list of seqs", shown(sources))
     if type_ not in CORE_TYPES and not registry.knows(type_) and "ignorable" not in value:
         raise UnregisteredType(type_)

@@ -6,14 +6,15 @@
     │   ├── Backpressure  Reentrant  Closed  NotDurable
     │   ├── BadSessionId  UnknownSession  SessionExists
     │   ├── InvalidBoundary  OpenTurn  EmptyReplacement  PresetMismatch
-    │   └── RequestMismatch  InvariantBreach  ViewBreach  SequenceConflict
+    │   └── RequestMismatch  InvariantBreach  ViewBreach
     ├── DataError            the stored data is not what it should be
     │   ├── BadRow  MissingField  RestoreRefused  UnknownRequiredType  BadSplice
-    │   └── BrokenLog  NewerThanReader  LogStartCut  LineageCycle  ImportConflict  BadCheckpoint
+    │   ├── BrokenLog ── DamagedFile
+    │   └── NewerThanReader  LogStartCut  LineageCycle  ImportConflict  BadCheckpoint
     ├── OwnershipError       another writer moved the session
     │   └── OwnedElsewhere  Conflict  Superseded
     ├── BrokerError          the broker must be there, or must allow it
-    │   └── BrokerUnavailable  NotAuthorized  OutcomeUnknown
+    │   └── BrokerUnavailable  NotAuthorized  OutcomeUnknown  StoreFailed  NotAcknowledged
     └── SinkError            a group's database failed
 
 An error carries its facts as attributes; its text says what was expected, what was found and, where
@@ -38,6 +39,7 @@ __all__ = [
     "CallerError",
     "Closed",
     "Conflict",
+    "DamagedFile",
     "DataError",
     "EmptyReplacement",
     "ImportConflict",
@@ -47,6 +49,7 @@ __all__ = [
     "LogStartCut",
     "MissingField",
     "NewerThanReader",
+    "NotAcknowledged",
     "NotAuthorized",
     "NotDurable",
     "NotLossless",
@@ -58,9 +61,9 @@ __all__ = [
     "Reentrant",
     "RequestMismatch",
     "RestoreRefused",
-    "SequenceConflict",
     "SessionExists",
     "SinkError",
+    "StoreFailed",
     "Superseded",
     "SurfaceRefused",
     "TooLarge",
@@ -148,13 +151,13 @@ class TooLarge(CallerError):
 
 
 class Backpressure(CallerError):
-    """The bounded buffer of events not yet durable is full; flush, or await `aappend`."""
+    """The buffer of events not yet durable is full, in bytes; flush, or await `aappend`."""
 
     def __init__(self, pending: int, limit: int) -> None:
         self.pending = pending
         self.limit = limit
         super().__init__(
-            f"{pending} events wait to become durable, at most {limit} may: flush, or use aappend"
+            f"{pending} bytes wait to become durable, at most {limit} may: flush, or use aappend"
         )
 
 
@@ -273,15 +276,6 @@ class ViewBreach(CallerError):
         super().__init__(f"the model's view does not pair: {named}: repair or replace first")
 
 
-class SequenceConflict(CallerError):
-    """`expected_seq` is not the next seq, and the same events don't stand there."""
-
-    def __init__(self, expected_seq: int, next_seq: int) -> None:
-        self.expected_seq = expected_seq
-        self.next_seq = next_seq
-        super().__init__(f"expected next seq {expected_seq}, found {next_seq}")
-
-
 # --- DataError -----------------------------------------------------------------------------------
 
 
@@ -339,6 +333,22 @@ class BrokenLog(DataError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(reason)
+
+
+class DamagedFile(BrokenLog):
+    """Bytes `[start, end)` of a JSONL file hold no whole record; `line` counts from 1.
+
+    `torn_tail` tells that they are the file's last line, without an end: a write that was never
+    acknowledged.
+    """
+
+    def __init__(self, reason: str, *, start: int, end: int, line: int, torn_tail: bool) -> None:
+        super().__init__(f"line {line}, bytes {start} to {end} (exclusive): {reason}")
+        self.reason = reason
+        self.start = start
+        self.end = end
+        self.line = line
+        self.torn_tail = torn_tail
 
 
 class NewerThanReader(DataError):
@@ -435,12 +445,55 @@ class NotAuthorized(BrokerError):
         super().__init__(f"not authorized: {resource}")
 
 
+class StoreFailed(BrokerError):
+    """The store could not write, such as on a full disk; nothing of it is durable, all is kept."""
+
+    def __init__(self, reason: str, first_seq: int) -> None:
+        self.reason = reason
+        self.first_seq = first_seq
+        super().__init__(f"could not write events from {first_seq} on: {reason}: flush again")
+
+
+class NotAcknowledged(BrokerError):
+    """A session was detached before all of its events were known to be durable."""
+
+    def __init__(self, session_id: str, events: Sequence[Any]) -> None:
+        self.session_id = session_id
+        self.events = tuple(events)
+        first = f" from seq {self.events[0].seq} on" if self.events else ""
+        super().__init__(
+            f"session {session_id!r}: {len(self.events)} events{first} are not acknowledged"
+        )
+
+
 class OutcomeUnknown(BrokerError):
     """The time is up and events from `first_seq` on may or may not have landed; flush again."""
 
     def __init__(self, first_seq: int) -> None:
         self.first_seq = first_seq
         super().__init__(f"outcome of events from {first_seq} on is unknown: flush again")
+
+
+def shown(value: object) -> str:
+    """Show a value that an error found: one short line, whatever the value is."""
+    if value is None:
+        return "nothing"
+    kind = type(value)
+    if kind is dict or kind is list:
+        return "an object" if kind is dict else "a list"
+    if type(value) is str:
+        return repr(value[:80])
+    if (type(value) is int or type(value) is float) and -(2**64) < value < 2**64:
+        return repr(value)
+    if type(value) is bool:
+        return repr(value)
+    return f"a value of type {type_name(kind)}"
+
+
+def type_name(kind: type) -> str:
+    """Give a type's name, also where its metaclass does not want to."""
+    name: str = type.__getattribute__(kind, "__qualname__")
+    return name
 
 
 def format_path(path: Sequence[str | int]) -> str:

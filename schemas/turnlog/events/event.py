@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .chunk import CHUNK_TYPE, Chunk, chunk_of
-from .errors import BadRow, BadShape, MissingField
+from .errors import BadRow, BadShape, MissingField, shown
 from .gate import is_integer, is_seq
 from .jsontext import dumps, loads
 
@@ -127,11 +127,11 @@ def event_of_value(value: Any, text: bytes) -> Event:
         raise BadRow(f"expected an object, found {type(value).__name__}")
     kind, seq, time = value.get("type"), value.get("seq"), value.get("time")
     if type(kind) is not str:
-        raise BadRow(f"expected a string as type, found {_short(kind)}")
+        raise BadRow(f"expected a string as type, found {shown(kind)}")
     if not is_integer(seq):
-        raise BadRow(f"expected an integer as seq, found {_short(seq)}")
+        raise BadRow(f"expected an integer as seq, found {shown(seq)}")
     if not is_integer(time):
-        raise BadRow(f"expected an integer as time, found {_short(time)}")
+        raise BadRow(f"expected an integer as time, found {shown(time)}")
     if kind == CHUNK_TYPE and len(value) == 4 and seq >= 0:
         chunk = chunk_of(value.get("data"))
         if chunk is not None:
@@ -156,10 +156,10 @@ def parse_surface(value: Any) -> str | Replace | None:
     if type(value) is Replace:
         value = {"op": "replace", "start": value.start, "end": value.end}
     if type(value) is not dict or value.keys() != {"op", "start", "end"} or value["op"] != "replace":
-        raise BadShape("surfaceOp", '"append" or {op: "replace", start, end}', _short(value))
+        raise BadShape("surfaceOp", '"append" or {op: "replace", start, end}', shown(value))
     for key in ("start", "end"):
         if not is_seq(value[key]):
-            raise BadShape(f"surfaceOp.{key}", "a seq", _short(value[key]))
+            raise BadShape(f"surfaceOp.{key}", "a seq", shown(value[key]))
     return Replace(int(value["start"]), int(value["end"]))
 
 
@@ -168,14 +168,8 @@ def parse_sources(value: Any) -> tuple[int, ...] | None:
     if value is None:
         return None
     if type(value) is not list and type(value) is not tuple:
-        raise BadShape("sourceEventSeqs", "a list of seqs", _short(value))
+        raise BadShape("sourceEventSeqs", "a list of seqs", shown(value))
     for item in value:
         if not is_seq(item):
-            raise BadShape("sourceEventSeqs", "a list of seqs", f"an item {_short(item)}")
+            raise BadShape("sourceEventSeqs", "a list of seqs", f"an item {shown(item)}")
     return tuple(map(int, value))
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    return repr(value)[:80]

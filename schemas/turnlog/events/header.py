@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from .errors import BadSessionId, BadShape
+from .errors import BadSessionId, BadShape, shown
 from .gate import is_integer, is_seq, lossless_copy
 from .jsontext import dumps, loads
 
@@ -41,21 +41,21 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         if type(value) is not dict:
             raise BadShape("header", "an object", type(value).__name__)
         if not (is_integer(value.get("version")) and value["version"] == 0):
-            raise BadShape("header.version", "0", repr(value.get("version"))[:80])
+            raise BadShape("header.version", "0", shown(value.get("version")))
         own_id = value.get("id")
         if type(own_id) is not str or (id is not None and own_id != id):
-            expected = "a string" if id is None else repr(id)
-            raise BadShape("header.id", expected, repr(own_id)[:80])
+            expected = "a string" if id is None else shown(id)
+            raise BadShape("header.id", expected, shown(own_id))
         for key in ("createdAt", "seedLength", "delegationDepth"):
             if (key in value or key == "createdAt") and not is_seq(value.get(key)):
-                raise BadShape(f"header.{key}", "a non-negative integer", repr(value.get(key))[:80])
+                raise BadShape(f"header.{key}", "a non-negative integer", shown(value.get(key)))
         for key in ("cwd", "parentSession", "agentPreset"):
             if key in value and type(value[key]) is not str:
-                raise BadShape(f"header.{key}", "a string", repr(value[key])[:80])
+                raise BadShape(f"header.{key}", "a string", shown(value[key]))
         if "cwd" in value and not value["cwd"].startswith("/"):
-            raise BadShape("header.cwd", "an absolute path", repr(value["cwd"])[:80])
+            raise BadShape("header.cwd", "an absolute path", shown(value["cwd"]))
         if "origin" in value and value["origin"] != "subagent":
-            raise BadShape("header.origin", '"subagent"', repr(value["origin"])[:80])
+            raise BadShape("header.origin", '"subagent"', shown(value["origin"]))
         return cls(
             text=dumps(value),
             id=own_id,

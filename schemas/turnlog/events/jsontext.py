@@ -230,8 +230,7 @@ def _string(text: str, position: int) -> tuple[str, int]:
 
 def _skip(text: str, position: int) -> int:
     match = _SPACE.match(text, position)
-    assert match is not None  # the pattern matches the empty text
-    return match.end()
+    return position if match is None else match.end()
 
 
 def _bad(position: int) -> BrokenLog:

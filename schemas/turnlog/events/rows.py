@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from .chunk import CHUNK_TYPE, Chunk, ChunkHead
-from .errors import BadRow
+from .errors import BadRow, BrokenLog
 from .event import Event, event_of_value
 from .gate import MAX_SAFE_INTEGER, is_integer, is_seq
 from .jsontext import dumps, loads
+from .packed import quick_packed
 from .vocabulary import PACKED_TYPES
 
 __all__ = [
@@ -128,7 +129,14 @@ def parse_row(text: bytes) -> Row:
 
     Raises BadRow where the text is no JSON or neither; nothing is ever dropped from a row.
     """
-    return row_of_value(loads(text), text)
+    quick = quick_packed(text)
+    if quick is not None:
+        return Row(text, *quick, packed=True)
+    try:
+        value = loads(text)
+    except BrokenLog as error:
+        raise BadRow(error.reason) from None
+    return row_of_value(value, text)
 
 
 def event_row(value: Any) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .errors import BadShape
+from .errors import BadShape, shown
 from .gate import is_integer, is_seq
 
 __all__ = ["check_core_shape", "check_message", "check_stored_shape"]
@@ -97,7 +97,7 @@ def _request_header(data: Any) -> None:
             if key not in ("reasoningEffort", "maxTokens"):
                 raise BadShape(field, "reasoningEffort or maxTokens", "another key")
             if marker is not True:
-                raise BadShape(field, "true", _short(marker))
+                raise BadShape(field, "true", shown(marker))
             if key not in config:
                 raise BadShape(field, f"config to have {key}", "it absent")
     if data.get("reason") == "fallback":
@@ -148,7 +148,7 @@ def _chunk(data: Any) -> None:
     kind = chunk["type"]
     if kind in ("block-start", "text-delta", "reasoning-delta", "tool-call-delta", "block-end"):
         if not is_integer(chunk.get("index")):
-            raise BadShape(f"{field}.index", "an integer", _short(chunk.get("index")))
+            raise BadShape(f"{field}.index", "an integer", shown(chunk.get("index")))
     if kind == "block-start":
         _string(chunk, "blockType", field)
     elif kind in ("text-delta", "reasoning-delta"):
@@ -162,14 +162,14 @@ def _chunk(data: Any) -> None:
         _object(chunk.get("block"), f"{field}.block")
     elif kind == "usage":
         _object(chunk.get("usage"), f"{field}.usage")
-    elif kind == "finish":
-        _string(chunk, "reason", field)
+    elif kind == "finish" and "reason" not in chunk:
+        raise BadShape(f"{field}.reason", "the reason", "nothing")
 
 
 def _message_of_step(data: Any) -> None:
     _step(data)
     if "interrupted" in data and data["interrupted"] is not True:
-        raise BadShape("data.interrupted", "true", _short(data["interrupted"]))
+        raise BadShape("data.interrupted", "true", shown(data["interrupted"]))
 
 
 def _tool_call(data: Any) -> None:
@@ -206,7 +206,7 @@ def _request_context(data: Any) -> None:
     _filled(data, "provider", "data")
     _filled(data, "model", "data")
     if "contextWindow" in data and not is_seq(data["contextWindow"]):
-        raise BadShape("data.contextWindow", "a count of tokens", _short(data["contextWindow"]))
+        raise BadShape("data.contextWindow", "a count of tokens", shown(data["contextWindow"]))
 
 
 def _inbox_spliced(data: Any) -> None:
@@ -245,38 +245,32 @@ _CORE: dict[str, Callable[[Any], None]] = {
 
 def _object(value: Any, field: str) -> None:
     if type(value) is not dict:
-        raise BadShape(field, "an object", _short(value))
+        raise BadShape(field, "an object", shown(value))
 
 
 def _list(owner: Any, key: str, field: str) -> None:
     if type(owner.get(key)) is not list:
-        raise BadShape(f"{field}.{key}", "a list", _short(owner.get(key)))
+        raise BadShape(f"{field}.{key}", "a list", shown(owner.get(key)))
 
 
 def _string(owner: Any, key: str, field: str) -> None:
     if type(owner.get(key)) is not str:
-        raise BadShape(f"{field}.{key}", "a string", _short(owner.get(key)))
+        raise BadShape(f"{field}.{key}", "a string", shown(owner.get(key)))
 
 
 def _filled(owner: Any, key: str, field: str) -> None:
     if type(owner.get(key)) is not str or not owner[key]:
-        raise BadShape(f"{field}.{key}", "a non-empty string", _short(owner.get(key)))
+        raise BadShape(f"{field}.{key}", "a non-empty string", shown(owner.get(key)))
 
 
 def _one_of(owner: Any, key: str, allowed: tuple[str, ...], field: str) -> None:
     value = owner.get(key)
     if type(value) is not str or value not in allowed:
-        raise BadShape(f"{field}.{key}", " or ".join(map(repr, allowed)), _short(value))
+        raise BadShape(f"{field}.{key}", " or ".join(map(repr, allowed)), shown(value))
 
 
 def _seqs(data: Any, keys: Iterable[str]) -> None:
     _object(data, "data")
     for key in keys:
         if not is_seq(data.get(key)):
-            raise BadShape(f"data.{key}", "a non-negative integer", _short(data.get(key)))
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    return "nothing" if value is None else repr(value)[:80]
+            raise BadShape(f"data.{key}", "a non-negative integer", shown(data.get(key)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .errors import BadShape
+from .errors import BadShape, shown
 
 __all__ = [
     "CORE_TYPES",
@@ -88,9 +88,9 @@ class Registry:
         one registered before.
         """
         if not type or type in KNOWN_TYPES or type in PACKED_TYPES or type in LEGACY_TYPES:
-            raise BadShape("type", "a type of the embedder's own", repr(type))
+            raise BadShape("type", "a type of the embedder's own", shown(type))
         if type in self._own:
-            raise BadShape("type", "a type not registered before", repr(type))
+            raise BadShape("type", "a type not registered before", shown(type))
         self._own[type] = Registration(shape, invariant)
 
     def knows(self, type: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -80,6 +80,13 @@ class RowLog:
         else:
             self._rows.append(Row(event.text, event.seq))
             self._sealed_seq = event.seq + 1
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Add the next events as a group of rows of its own; the caller has checked their seqs."""
+        self.seal()
+        for event in events:
+            self.append(event)
+        self.seal()
 
     def extend_rows(self, rows: Iterable[Row]) -> None:
         """Add rows that go on where the log ends; the caller has checked their seqs."""

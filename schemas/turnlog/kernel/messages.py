@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -12,10 +12,27 @@ from turnlog.events.event import Event
 from turnlog.events.jsontext import loads
 
 from .log import Log
-from .surface import Surface
-from .state import surface_of
+from .surface import surface_of
 
-__all__ = ["Message", "MessageList", "messages", "project"]
+__all__ = ["Message", "MessageList", "SurfaceNodes", "messages", "project"]
+
+
+class SurfaceNodes(Protocol):
+    """The part of a Surface that the projection reads."""
+
+    @property
+    def replace_generation(self) -> int:
+        """The number of replaces so far."""
+        ...
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes."""
+        ...
+
+    def nodes_from(self, position: int) -> list[int]:
+        """The seqs from a position on, a new list."""
+        ...
 
 
 class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -92,7 +109,7 @@ class MessageList:
         self._node_count = 0
         self._replace_generation = 0
 
-    def of(self, surface: Surface) -> list[Message]:
+    def of(self, surface: SurfaceNodes) -> list[Message]:
         """The Messages of a Surface, a new list that later events don't change."""
         if surface.replace_generation != self._replace_generation:
             self._replace_generation = surface.replace_generation
@@ -100,7 +117,7 @@ class MessageList:
             self._node_count = 0
             known, self._projected = self._projected, {}
             self._take(surface.nodes_from(0), known)
-        elif len(surface) != self._node_count:
+        elif surface.node_count != self._node_count:
             self._take(surface.nodes_from(self._node_count), {})
         return self._messages.copy()
 
@@ -110,8 +127,7 @@ class MessageList:
                 message = known[seq]
             else:
                 event = self._lookup(seq)
-                assert event is not None  # the Surface holds seqs of its own log
-                message = project(event)
+                message = None if event is None else project(event)
             self._projected[seq] = message
             if message is not None:
                 self._messages.append(message)
@@ -123,5 +139,4 @@ def messages(log: Log, at: int | None = None) -> list[Message]:
 
     Raises SurfaceRefused and MissingField where the stored log can't be projected.
     """
-    surface = surface_of(log, at)
-    return MessageList(log.event).of(surface)
+    return MessageList(log.event).of(surface_of(log, at))

@@ -10,10 +10,9 @@ from turnlog.events.errors import BadCheckpoint, BadShape
 from turnlog.events.event import Event
 from turnlog.events.vocabulary import SURFACE_TYPES
 
-from .log import Log
 from .surface import Surface, SurfaceChange
 
-__all__ = ["FOLD_VERSION", "STATE_VERSION", "SessionState", "surface_of"]
+__all__ = ["FOLD_VERSION", "STATE_VERSION", "SessionState"]
 
 STATE_VERSION = 1
 """The layout of a saved state. Raise it when a field is added, renamed, or read differently."""
@@ -54,11 +53,6 @@ class SessionState:
         return self._next_seq
 
     @property
-    def surface(self) -> Surface:
-        """A copy of the Surface; changing it changes nothing here."""
-        return self._surface.copy()
-
-    @property
     def nodes(self) -> tuple[int, ...]:
         """The seqs on the Surface, in its order."""
         return self._surface.nodes
@@ -67,6 +61,15 @@ class SessionState:
     def replace_generation(self) -> int:
         """The number of replaces so far."""
         return self._surface.replace_generation
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes on the Surface."""
+        return self._surface.node_count
+
+    def nodes_from(self, position: int) -> list[int]:
+        """The seqs from a position of the Surface on, a new list."""
+        return self._surface.nodes_from(position)
 
     def apply(self, events: Event | Iterable[Event]) -> list[SurfaceChange]:
         """Add an event, or several in order: all of them or none. Gives the Surface changes.
@@ -101,6 +104,13 @@ class SessionState:
     def skip(self, count: int) -> None:
         """Add `count` log-only events at once: the members of a packed row."""
         self._next_seq += count
+
+    def copy(self) -> SessionState:
+        """A state of its own that equals this one."""
+        other = SessionState()
+        other._next_seq = self._next_seq
+        other._surface = self._surface.copy()
+        return other
 
     def save(self) -> bytes:
         """The state as a checkpoint: JSON with the versions of its layout and its fold."""
@@ -155,21 +165,6 @@ class SessionState:
         self._surface.commit(change)
         self._next_seq += 1
         return [] if change is None else [change]
-
-
-def surface_of(log: Log, at: int | None = None) -> Surface:
-    """Fold the Surface of a log after its events below `at` (exclusive; None for all).
-
-    Raises SurfaceRefused at the first event that does not fit.
-    """
-    surface = Surface()
-    for row in log.rows:
-        if at is not None and row.first_seq >= at:
-            break
-        if not row.packed:
-            for event in row.events():
-                surface.commit(surface.plan(event))
-    return surface
 
 
 def _check_seq(event: Event, next_seq: int) -> None:

@@ -13,7 +13,9 @@ from turnlog.events.event import Event, Replace
 from turnlog.events.jsontext import dumps
 from turnlog.events.vocabulary import SURFACE_TYPES
 
-__all__ = ["Surface", "SurfaceChange", "result_identity"]
+from .log import Log
+
+__all__ = ["Surface", "SurfaceChange", "result_identity", "surface_of"]
 
 
 class SurfaceChange(NamedTuple):
@@ -52,7 +54,9 @@ class Surface:
         """The number of replaces so far."""
         return self._replace_generation
 
-    def __len__(self) -> int:
+    @property
+    def node_count(self) -> int:
+        """The number of nodes."""
         return len(self._nodes)
 
     def __contains__(self, seq: object) -> bool:
@@ -157,6 +161,21 @@ class Surface:
         other._identities = self._identities.copy()
         other._replace_generation = self._replace_generation
         return other
+
+
+def surface_of(log: Log, at: int | None = None) -> Surface:
+    """Fold the Surface of a log after its events below `at` (exclusive; None for all).
+
+    Raises SurfaceRefused at the first event that does not fit.
+    """
+    surface = Surface()
+    for row in log.rows:
+        if at is not None and row.first_seq >= at:
+            break
+        if not row.packed:
+            for event in row.events():
+                surface.commit(surface.plan(event))
+    return surface
 
 
 def result_identity(data: Any) -> bytes:

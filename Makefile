@@ -1,0 +1,107 @@
+# Every target runs in .venv, which the first one makes: `make demo` works on a bare machine that has
+# Python 3.11 or newer and make. A failing step fails its target; no exit code is dropped.
+#
+#   demo          one session through the embedded Kafka, from nothing to its transcript
+#   test          lint, types, all tests, coverage of the pure packages
+#   test-all      test, and all tests again on the wheel in a clean environment
+#   lint, types   the parts of test; tests: the tests alone, coverage included
+#   format        rewrite the source as lint wants it
+#   bench, soak   measurements (ONLY=name runs one) and long kill and fuzz runs (N=2 doubles them)
+#   constraints   take the versions in .venv as the known good ones
+#   clean         remove all that these targets made, .venv included
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules --warn-undefined-variables
+.DEFAULT_GOAL := test
+
+PYTHON ?= python3
+ONLY ?=
+N ?= 1
+
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+CONSTRAINTS := requirements/constraints.txt
+# A folder joins the checks with its first module.
+has_modules = $(shell find $(1) -name '*.py' -print -o -name '*.pyi' -print | head -n 1)
+CHECKED := $(foreach d,$(wildcard schemas producers processors infra bench tests stubs),$(if $(call has_modules,$(d)),$(d)))
+PURE := events kernel
+
+.PHONY: venv
+venv: $(INSTALLED)
+
+# PIP_CONSTRAINT and not --constraint: it also reaches the environment in which pip builds.
+$(INSTALLED): pyproject.toml $(CONSTRAINTS)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "turnlog needs Python 3.11 or newer, found " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=$(CURDIR)/$(CONSTRAINTS) $(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+.PHONY: constraints
+constraints: $(INSTALLED)
+	sed -n '/^#/p' $(CONSTRAINTS) > $(CONSTRAINTS).new
+	$(PY) -m pip freeze --exclude-editable >> $(CONSTRAINTS).new
+	mv $(CONSTRAINTS).new $(CONSTRAINTS)
+
+.PHONY: demo
+demo: $(INSTALLED)
+	$(PY) -m turnlog.cli demo
+
+.PHONY: lint
+lint: $(INSTALLED)
+	$(VENV)/bin/ruff check $(CHECKED)
+	$(VENV)/bin/ruff format --check $(CHECKED)
+	$(VENV)/bin/lint-imports --no-logo
+
+.PHONY: format
+format: $(INSTALLED)
+	$(VENV)/bin/ruff check --fix $(CHECKED)
+	$(VENV)/bin/ruff format $(CHECKED)
+
+.PHONY: types mypy pyright stubtest
+types: mypy pyright stubtest
+
+mypy: $(INSTALLED)
+	$(VENV)/bin/mypy $(CHECKED)
+
+pyright: $(INSTALLED)
+	$(VENV)/bin/pyright --warnings
+
+# Our stubs against the libraries as installed; a stub may leave names out.
+stubtest: $(INSTALLED)
+	$(VENV)/bin/stubtest --ignore-missing-stub --ignore-disjoint-bases --mypy-config-file pyproject.toml $(notdir $(wildcard stubs/*))
+
+.PHONY: tests
+tests: $(INSTALLED)
+	$(PY) -m pytest --cov --cov-report=
+	$(VENV)/bin/coverage report --skip-covered --show-missing --include='schemas/*'
+	$(VENV)/bin/coverage json --quiet -o coverage.json
+	$(PY) -m tests.frame.coverage_gate coverage.json 95 $(PURE:%=schemas/turnlog/%)
+
+# The checks share the cores, and a failing one does not hide another's findings; then the tests have
+# the machine alone.
+.PHONY: test
+test: $(INSTALLED)
+	$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint types
+	$(MAKE) --no-print-directory tests
+
+.PHONY: test-all
+test-all: test
+	$(PY) -m tests.frame.installed_wheel
+
+.PHONY: bench
+bench: $(INSTALLED)
+	$(PY) -m bench.run $(ONLY)
+
+.PHONY: soak
+soak: $(INSTALLED)
+	$(PY) -m bench.soak $(N)
+
+.PHONY: clean
+clean:
+	rm -rf $(VENV) build dist .coverage .coverage.* coverage.json
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,27 @@
+"""Sessions and the stores that own them, over the port LogStore."""
+
+from .folder import FolderLogStore
+from .imports import ImportResult
+from .memory import MemoryLogs, MemoryLogStore
+from .ports import ForkOrigin, LogStore, LogWriter, Pending, SessionInfo, StoredLog
+from .session import Session
+from .store import Prepared, SessionStore
+from .stores import FolderStore, MemoryStore
+
+__all__ = [
+    "FolderLogStore",
+    "FolderStore",
+    "ForkOrigin",
+    "ImportResult",
+    "LogStore",
+    "LogWriter",
+    "MemoryLogStore",
+    "MemoryLogs",
+    "MemoryStore",
+    "Pending",
+    "Prepared",
+    "Session",
+    "SessionInfo",
+    "SessionStore",
+    "StoredLog",
+]

@@ -1,0 +1,189 @@
+"""The log of an open session in this process: its rows, its hot state, and its lazy folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnlog.events.admit import admit
+from turnlog.events.errors import EmptyReplacement, InvariantBreach, TooLarge, ViewBreach
+from turnlog.events.event import Draft, Event
+from turnlog.events.gate import MAX_EVENT_BYTES
+from turnlog.events.header import Header
+from turnlog.events.jsontext import deep_equal
+from turnlog.events.rows import Row
+from turnlog.events.vocabulary import Registry
+from turnlog.kernel.header_in_force import RequestFold
+from turnlog.kernel.inbox import Inbox, InboxFold
+from turnlog.kernel.invariants import Breach, InvariantFold
+from turnlog.kernel.log import Log
+from turnlog.kernel.messages import Message, MessageList
+from turnlog.kernel.request import Request, check_against
+from turnlog.kernel.restore import Restored
+from turnlog.kernel.state import SessionState
+from turnlog.kernel.view_check import unpaired
+
+__all__ = ["MAX_GROUP_EVENTS", "LiveLog", "check_group_size"]
+
+MAX_GROUP_EVENTS = 1_024
+"""Events of one `append_all` at most: what one commit holds."""
+
+
+class LiveLog:
+    """A growing log and what is derived from it; not thread-safe, knows no store.
+
+    An append waits for the seq and the Surface alone; Messages, request and invariants are folded
+    when they are asked for, from where they stopped.
+    """
+
+    def __init__(self, restored: Restored, registry: Registry, *, strict: bool) -> None:
+        self.header: Header = restored.header
+        self._rows = restored.rows
+        self._state = restored.state
+        self._registry = registry
+        self._strict = strict
+        self._messages = MessageList(self._rows.event)
+        self._invariants = InvariantFold(registry)
+        self._breaches: list[Breach] = []
+        self._checked_seq = 0
+        self._requests = RequestFold()
+        self._inbox = InboxFold(self.header.seed_length)
+        self._folded_seq = 0
+
+    @property
+    def next_seq(self) -> int:
+        """The seq of the next event."""
+        return self._state.next_seq
+
+    def admit(self, drafts: Sequence[Draft], now_ms: int) -> list[Event]:
+        """Check drafts as far as it can be done without changing anything.
+
+        Raises what `Session.append` raises but the Surface's refusals.
+        """
+        if len(drafts) > MAX_GROUP_EVENTS:
+            raise TooLarge(len(drafts), MAX_GROUP_EVENTS, "events")
+        registry = self._registry
+        events = [
+            admit(draft, seq, now_ms, registry)
+            for seq, draft in enumerate(drafts, self._state.next_seq)
+        ]
+        for event in events:
+            if event.surface_value is not None and not event.appends:
+                _refuse_empty_replacement(event)
+        if self._strict:
+            self._refuse_breach(events)
+        return events
+
+    def commit(self, events: Sequence[Event]) -> None:
+        """Add admitted events, all of them or none. Raises SurfaceRefused."""
+        self._state.apply(events)
+        if len(events) == 1:
+            self._rows.append(events[0])
+        else:
+            self._rows.extend(events)
+
+    def stored(self, drafts: Sequence[Draft], seq: int) -> list[Event] | None:
+        """The events at `seq` and on, where these very drafts stand there; times don't count."""
+        end = seq + len(drafts)
+        if not drafts or seq < 0 or end > self.next_seq:
+            return None
+        stored = list(self.log().events(seq, end))
+        asked = (admit(draft, at, 0, self._registry) for at, draft in enumerate(drafts, seq))
+        return stored if all(map(_same_but_time, stored, asked)) else None
+
+    def seal(self) -> None:
+        """End the open run of chunks, so that the rows so far stay as they are."""
+        self._rows.seal()
+
+    def rows(self, start: int) -> tuple[Row, ...]:
+        """The rows from the event at `start` on."""
+        return self._rows.rows(start)
+
+    def log(self) -> Log:
+        """The log as it stands now."""
+        return self._rows.log(self.header)
+
+    def last(self) -> Event | None:
+        """The last event; None where the log is empty."""
+        return self._rows.event(self.next_seq - 1) if self.next_seq else None
+
+    def state(self) -> SessionState:
+        """A copy of the hot state."""
+        return self._state.copy()
+
+    def messages(self) -> list[Message]:
+        """The Messages now, a new list."""
+        return self._messages.of(self._state)
+
+    def request(self) -> Request:
+        """The request now: header in force and Messages."""
+        self._fold()
+        return Request.derive(self._requests, self.messages(), self.next_seq)
+
+    def inbox(self) -> Inbox:
+        """The pending messages now. Raises BadSplice where a stored splice does not fit."""
+        self._fold()
+        return self._inbox.inbox
+
+    def check_dispatch(self, request: Request) -> None:
+        """Check that a request may leave. Raises ViewBreach, RequestMismatch."""
+        self._fold()
+        view = self.messages()
+        broken = unpaired(view)
+        if broken:
+            raise ViewBreach(broken)
+        check_against(self._requests, view, request)
+
+    def breaches(self) -> tuple[Breach, ...]:
+        """The breaches of the invariants so far."""
+        if self._checked_seq < self.next_seq:
+            for row in self._rows.rows(self._checked_seq):
+                self._breaches.extend(self._invariants.check_row(row))
+            self._checked_seq = self.next_seq
+        return tuple(self._breaches)
+
+    def _fold(self) -> None:
+        """Bring the lazy folds of log-only events up to the log's end."""
+        if self._folded_seq < self.next_seq:
+            for row in self._rows.rows(self._folded_seq):
+                if not row.packed:
+                    for event in row.events():
+                        self._requests.fold(event)
+                        self._inbox.fold(event)
+            self._folded_seq = self.next_seq
+
+    def _refuse_breach(self, events: Sequence[Event]) -> None:
+        self.breaches()
+        trial = self._invariants.copy()
+        for event in events:
+            for breach in trial.check(event):
+                raise InvariantBreach(breach.seq, breach.rule, breach.reason)
+
+
+def check_group_size(events: Sequence[Event]) -> int:
+    """Give the size of events as rows, in bytes, at most: of a delta chunk a generous bound.
+
+    Raises TooLarge where several events don't fit one commit.
+    """
+    size = 0
+    for event in events:
+        chunk = event.chunk
+        # An escaped character takes six bytes at most, the row around the text less than 300.
+        size += len(event.text) if chunk is None else 300 + 6 * len(chunk.text)
+    if len(events) > 1 and size > MAX_EVENT_BYTES:
+        size = sum(len(event.text) + 2 for event in events)
+        if size > MAX_EVENT_BYTES:
+            raise TooLarge(size, MAX_EVENT_BYTES)
+    return size
+
+
+def _refuse_empty_replacement(event: Event) -> None:
+    data = event.to_json()["data"]
+    message = data if event.type == "user/message" else data.get("message")
+    if type(message) is dict and message.get("content") == []:
+        raise EmptyReplacement(event.seq)
+
+
+def _same_but_time(stored: Event, asked: Event) -> bool:
+    one, other = stored.to_json(), asked.to_json()
+    one["time"] = other["time"] = 0
+    return deep_equal(one, other)

@@ -1,0 +1,130 @@
+"""The port behind a SessionStore: where the logs of sessions are kept.
+
+An implementation keeps whole logs by session id and says who may write. It takes rows that the
+session has checked; it never looks inside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from turnlog.events.head import Head
+from turnlog.events.header import Header
+from turnlog.events.rows import Row
+
+__all__ = ["ForkOrigin", "LogStore", "LogWriter", "Pending", "SessionInfo", "StoredLog"]
+
+
+class ForkOrigin(NamedTuple):
+    """What a child's `open` says of its birth: the parent, the last seq taken, the hash there.
+
+    `boundary` is None for the fork of an empty log.
+    """
+
+    session_id: str
+    boundary: int | None
+    hash: bytes
+
+
+class StoredLog(NamedTuple):
+    """A log as the store has it, in order.
+
+    `marks` are the ends of its durable writes, ascending: the next seq after each, and the hash that
+    attests the log up to there.
+    """
+
+    header: Header
+    rows: Sequence[Row]
+    head: Head
+    marks: Sequence[tuple[int, bytes]] = ()
+
+    def hash_at(self, boundary: int | None) -> bytes:
+        """The hash of the write that holds the event at `boundary`; the first one's for None."""
+        wanted = -1 if boundary is None else boundary
+        return next((hash for next_seq, hash in self.marks if next_seq > wanted), self.head.hash)
+
+
+class SessionInfo(NamedTuple):
+    """A session in the store's list; `next_seq` is the number of stored events."""
+
+    id: str
+    header: Header
+    next_seq: int
+    released: bool
+
+
+class Pending(NamedTuple):
+    """Rows to write, and the spans of events `[first, end)` that must land all or not at all."""
+
+    rows: Sequence[Row]
+    groups: Sequence[tuple[int, int]]
+
+
+class LogWriter(Protocol):
+    """The writing side of one session: held from `create` or `claim` to `release`."""
+
+    @property
+    def head(self) -> Head:
+        """The last durable head."""
+        ...
+
+    def write(self, pending: Pending, *, timeout_s: float) -> Head:
+        """Make rows durable, in order, after all before; returns when they are.
+
+        Raises Superseded where another writer moved the session, OutcomeUnknown where the time is
+        up, StoreFailed where nothing of it is durable and a later call may succeed.
+        """
+        ...
+
+    def born(self) -> None:
+        """Say that a fork's child is complete: readers show it from now on."""
+        ...
+
+    def release(self) -> None:
+        """Give the session up: the next writer needs no take-over."""
+        ...
+
+    def abandon(self) -> None:
+        """Stop writing without a release."""
+        ...
+
+
+class LogStore(Protocol):
+    """Keeps the logs of sessions."""
+
+    @property
+    def writer(self) -> str:
+        """The id of this writing store object."""
+        ...
+
+    @property
+    def durable(self) -> bool:
+        """Whether a log outlives its session object, so that it can be resumed."""
+        ...
+
+    def create(self, header: Header, origin: ForkOrigin | None) -> LogWriter:
+        """Make an empty log and hold it; with an origin, go on with an unborn child of that origin.
+
+        Raises SessionExists.
+        """
+        ...
+
+    def claim(self, id: str, *, take_over: bool) -> tuple[StoredLog, LogWriter]:
+        """Hold an existing log for writing.
+
+        Raises UnknownSession, OwnedElsewhere, Conflict.
+        """
+        ...
+
+    def read(self, id: str) -> StoredLog:
+        """Read what is durable; never claims. Raises UnknownSession."""
+        ...
+
+    def sessions(self) -> Iterator[SessionInfo]:
+        """The born sessions, in no set order."""
+        ...
+
+    def close(self) -> None:
+        """Give up what the store object holds; once."""
+        ...

@@ -1,0 +1,277 @@
+"""A session as an embedder uses it: append, views, barriers, inbox; with coroutine twins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from turnlog.events.errors import Backpressure
+from turnlog.events.event import Draft, Event
+from turnlog.events.head import Head
+from turnlog.events.header import Header, check_session_id
+from turnlog.events.rows import event_row
+from turnlog.events.vocabulary import Registry
+from turnlog.kernel import inbox_plan
+from turnlog.kernel.inbox import Inbox, Target
+from turnlog.kernel.inbox_plan import InboxPlan
+from turnlog.kernel.invariants import Breach
+from turnlog.kernel.late import plan_late_result
+from turnlog.kernel.log import Log
+from turnlog.kernel.messages import Message
+from turnlog.kernel.request import Request
+from turnlog.kernel.restore import restore
+from turnlog.kernel.state import SessionState
+
+from .core import SessionCore, clock_ms
+
+__all__ = ["Session"]
+
+_T = TypeVar("_T")
+
+
+class Session(SessionCore):
+    """The log of one agent session, and the only way to append to it.
+
+    `append` accepted means: in order, in this process's log. `flush` returned means: all appended
+    before is durable. Thread-safe; a context manager that detaches at the end. Every blocking call
+    has a coroutine twin with the prefix `a`.
+    """
+
+    @classmethod
+    def create(
+        cls,
+        id: str,
+        seed: Iterable[Any] = (),
+        header: Any = None,
+        *,
+        registry: Registry | None = None,
+        strict: bool = False,
+        clock: Callable[[], int] = clock_ms,
+    ) -> Session:
+        """Make a new session in memory, over `seed` events (JSON) that it inherits.
+
+        A non-empty seed is checked as a stored log is, and ended by `session/end-seed`. Needs no
+        store; nothing of it is durable.
+
+        Raises BadSessionId, RestoreRefused.
+        """
+        check_session_id(id)
+        if header is None:
+            header = Header.new(id, clock())
+        restored = restore(header, map(event_row, seed), id=id)
+        session = cls(restored, registry=registry or Registry(), strict=strict, clock=clock)
+        if restored.first_live_seq:
+            session.end_seed()
+        return session
+
+    @classmethod
+    def from_restore(
+        cls,
+        id: str,
+        events: Iterable[Any],
+        header: Any,
+        *,
+        registry: Registry | None = None,
+        strict: bool = False,
+        clock: Callable[[], int] = clock_ms,
+    ) -> Session:
+        """Rebuild a session from its stored events (JSON) and header, and end its seed.
+
+        Checks what semantics.md section 8 lists, unknown types excepted: that is the store's part.
+        Needs no store; appends no closing events.
+
+        Raises BadSessionId, RestoreRefused.
+        """
+        check_session_id(id)
+        restored = restore(header, map(event_row, events), id=id)
+        session = cls(restored, registry=registry or Registry(), strict=strict, clock=clock)
+        session.end_seed()
+        return session
+
+    @property
+    def state(self) -> SessionState:
+        """A copy of the hot state, such as for a checkpoint."""
+        with self._lock:
+            return self._live.state()
+
+    @property
+    def log(self) -> Log:
+        """The log as it stands now; later appends don't change it. Raises Superseded."""
+        with self._reading() as live:
+            return live.log()
+
+    @property
+    def breaches(self) -> tuple[Breach, ...]:
+        """The breaches of the invariants so far, in log order."""
+        with self._lock:
+            return self._live.breaches()
+
+    def messages(self) -> list[Message]:
+        """What the model sees now, a new list that later appends don't change. Raises Superseded."""
+        with self._reading() as live:
+            return live.messages()
+
+    def request(self) -> Request:
+        """The request that the log gives now: header in force and Messages. Raises Superseded."""
+        with self._reading() as live:
+            return live.request()
+
+    def append_late_result(
+        self, turn: int, step: int, call_id: str, message: Any
+    ) -> list[Event]:
+        """Log a real result that came after its turn was closed, and tell the model.
+
+        Two events in one commit: `tool/late-result`, log-only and ignorable, and a user message; the
+        earlier result stays. Raises as `append`.
+        """
+        with self._reading() as live:
+            return self.append_all(plan_late_result(live.log(), turn, step, call_id, message))
+
+    @property
+    def inbox(self) -> Inbox:
+        """The messages that wait for the next turn and the next step. Raises BadSplice."""
+        with self._reading() as live:
+            return live.inbox()
+
+    def change_inbox(self, plan: Callable[[Inbox], InboxPlan]) -> list[Any]:
+        """Log the change that a function of `turnlog.kernel.inbox_plan` plans of the inbox as it is.
+
+        Gives the messages (JSON) that it takes out; an empty change logs nothing. Raises as `append`,
+        and BadShape for what the plan refuses.
+        """
+        with self._reading() as live:
+            drafts, messages = plan(live.inbox())
+            self.append_all(drafts)
+            return [message.value for message in messages]
+
+    def splice_inbox(
+        self, target: Target, start: int, removed: int = 0, inserted: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Remove and insert pending messages at a place of a list; gives those removed.
+
+        A negative start counts from the end, ranges are clamped; a removal is logged as canceled.
+        Raises as `change_inbox`.
+        """
+        return self.change_inbox(
+            lambda inbox: inbox_plan.splice(inbox, target, start, removed, inserted)
+        )
+
+    def claim_inbox(self, target: Target) -> list[Any]:
+        """Take the pending messages that are due out of the inbox, in order.
+
+        For `next-turn` all of next-step, then the first of next-turn; for `next-step` all of
+        next-step. Raises as `append`.
+        """
+        return self.change_inbox(lambda inbox: inbox_plan.claim(inbox, target))
+
+    @contextmanager
+    def model_call(self, request: Request) -> Iterator[Request]:
+        """Barrier before a model request leaves: it is what the log says, and that is durable.
+
+        Raises RequestMismatch, ViewBreach, and as `flush`; the body then does not run.
+        """
+        with self._reading() as live:
+            live.check_dispatch(request)
+        self.flush()
+        yield request
+
+    @contextmanager
+    def tool_call(
+        self, turn: int, step: int, call_id: str, name: str, arguments: str
+    ) -> Iterator[Event]:
+        """Barrier before a tool's body runs: its `tool/call` is appended and durable.
+
+        The body appends the result, citing the yielded event. Raises as `append` and `flush`; the
+        body then does not run.
+        """
+        call = self.append(
+            "tool/call",
+            {"turn": turn, "step": step, "callId": call_id, "name": name, "arguments": arguments},
+        )
+        self.flush()
+        yield call
+
+    @contextmanager
+    def step(self, turn: int, step: int) -> Iterator[Event]:
+        """Barrier around a step: what came before is durable, then `step/start`; `step/end` after.
+
+        A body that raises leaves the step open: what comes next is the harness's to say. Raises as
+        `append` and `flush`; the body then does not run.
+        """
+        self.flush()
+        yield self.append("step/start", {"turn": turn, "step": step})
+        self.append("step/end", {"turn": turn, "step": step})
+
+    async def aappend(self, type: str, data: Any, **options: Any) -> Event:
+        """As `append`, but waits for room in the buffer instead of raising Backpressure."""
+        while True:
+            try:
+                return self.append(type, data, **options)
+            except Backpressure:
+                await self.aflush()
+
+    async def aappend_all(
+        self, drafts: Iterable[Draft], *, expected_seq: int | None = None
+    ) -> list[Event]:
+        """As `append_all`, but waits for room in the buffer instead of raising Backpressure."""
+        group = tuple(drafts)
+        while True:
+            try:
+                return self.append_all(group, expected_seq=expected_seq)
+            except Backpressure:
+                await self.aflush()
+
+    async def aflush(self, *, timeout_s: float = 30.0) -> Head:
+        """As `flush`, without blocking the event loop."""
+        return await asyncio.to_thread(self.flush, timeout_s=timeout_s)
+
+    async def adetach(self) -> None:
+        """As `detach`, without blocking the event loop."""
+        await asyncio.to_thread(self.detach)
+
+    @asynccontextmanager
+    async def amodel_call(self, request: Request) -> AsyncIterator[Request]:
+        """As `model_call`."""
+        async with _entered(self.model_call(request)) as entered:
+            yield entered
+
+    @asynccontextmanager
+    async def atool_call(
+        self, turn: int, step: int, call_id: str, name: str, arguments: str
+    ) -> AsyncIterator[Event]:
+        """As `tool_call`."""
+        async with _entered(self.tool_call(turn, step, call_id, name, arguments)) as entered:
+            yield entered
+
+    @asynccontextmanager
+    async def astep(self, turn: int, step: int) -> AsyncIterator[Event]:
+        """As `step`."""
+        async with _entered(self.step(turn, step)) as entered:
+            yield entered
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.adetach()
+
+
+@asynccontextmanager
+async def _entered(barrier: AbstractContextManager[_T]) -> AsyncIterator[_T]:
+    """Enter a blocking barrier in a thread, and leave it where an error of the body reaches it."""
+    entered = await asyncio.to_thread(barrier.__enter__)
+    try:
+        yield entered
+    except BaseException as error:
+        if not barrier.__exit__(type(error), error, error.__traceback__):
+            raise
+    else:
+        await asyncio.to_thread(barrier.__exit__, None, None, None)

@@ -1,0 +1,5 @@
+"""TEMPORARY"""
+from typing import Any
+def session_class() -> Any:
+    from turnlog.session.session import Session
+    return Session
