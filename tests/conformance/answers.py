@@ -78,8 +78,8 @@ def answer(item: int, by: str, expected: Any, found: Any, *, code: str | None = 
 
 
 def required(refusal: dict[str, Any]) -> dict[str, Any]:
-    """Keep of a recorded refusal what must be found again: `ok` and the position."""
-    kept = {key: refusal[key] for key in ("ok", "index", "seq", "type") if key in refusal}
+    """Keep of a recorded refusal what must be found again: all but its wording and its code."""
+    kept = {key: value for key, value in refusal.items() if key not in ("error", "code")}
     named = _NAMED_INDEX.search(str(refusal.get("error", "")))
     if named and "index" not in kept:
         kept["index"] = int(named.group(1))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["BadFile", "Case", "Form", "read_cases", "read_chunk_rows", "read_recorded", "read_value"]
+__all__ = ["BadFile", "Case", "read_cases", "read_chunk_rows", "read_recorded", "read_value"]
 
 _NEGATIVE_ZERO = re.compile(rb"-0(?![.0-9eE])")
 
@@ -18,7 +19,8 @@ class BadFile(Exception):
     """A file of answers that is not of the form that the README of the answers gives."""
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Case:
     """One line of a file of answers: what was asked, and the answer to each op.
 
     `file` and `line` (from 1) say where it stands; `name` and `kind` are its own.
@@ -32,9 +34,6 @@ class Case(NamedTuple):
     expect: dict[str, Any]
 
 
-Form = Callable[[Path], list[Case]]
-
-
 def read_value(text: bytes) -> Any:
     """Read a JSON value; an integer -0 stays negative zero, as it is in the source of the answers."""
     if _NEGATIVE_ZERO.search(text):
@@ -42,52 +41,58 @@ def read_value(text: bytes) -> Any:
     return json.loads(text)
 
 
-def read_cases(path: Path) -> list[Case]:
-    """Read a file of logs or targeted cases: `{case, kind, …inputs, expect: {op: answer}}` a line."""
-    return [_case(path, number, value) for number, value in _lines(path)]
+def read_cases(path: Path, label: str | None = None) -> list[Case]:
+    """Read a file of logs or targeted cases: `{case, kind, …inputs, expect: {op: answer}}` a line.
+
+    The cases name their file by `label`, or by its name.
+    """
+    file = label or path.name
+    return [_case(file, number, value) for number, value in _lines(path)]
 
 
-def read_chunk_rows(path: Path) -> list[Case]:
+def read_chunk_rows(path: Path, label: str | None = None) -> list[Case]:
     """Read a file of packed rows: the answer to `unpack` stands directly in `expect`."""
+    file = label or path.name
     cases = []
     for number, value in _lines(path):
         expect = value.get("expect")
         if type(expect) is not dict or type(expect.get("ok")) is not bool:
-            raise BadFile(f"{path.name}, line {number}: expected the answer of unpack as expect")
-        cases.append(_case(path, number, {**value, "expect": {"unpack": expect}}))
+            raise BadFile(f"{file}, line {number}: expected the answer of unpack as expect")
+        cases.append(_case(file, number, {**value, "expect": {"unpack": expect}}))
     return cases
 
 
-def read_recorded(folder: Path) -> list[Case]:
+def read_recorded(folder: Path, label: str | None = None) -> list[Case]:
     """Read a folder of recorded sessions with its `expect.jsonl`: `{file, expect}` a line.
 
     The inputs are the header and the stored `records`, packed rows and events as they stand.
     """
+    file = label or folder.name
     cases = []
     for number, value in _lines(folder / "expect.jsonl"):
         name = value.get("file")
         if type(name) is not str:
-            raise BadFile(f"{folder.name}/expect.jsonl, line {number}: expected a file")
+            raise BadFile(f"{file}/expect.jsonl, line {number}: expected a file")
         records = [record for _, record in _lines(folder / name)]
         if not records:
-            raise BadFile(f"{folder.name}/{name}: expected a header line")
+            raise BadFile(f"{file}/{name}: expected a header line")
         header = dict(records[0])
         if header.pop("type", None) != "session":
-            raise BadFile(f"{folder.name}/{name}: expected a line of type session first")
-        inputs = {"header": header, "records": records[1:], "path": str(folder / name)}
+            raise BadFile(f"{file}/{name}: expected a line of type session first")
+        inputs = {"header": header, "records": records[1:], "path": folder / name}
         case = {"case": name, "kind": "recorded", **inputs, "expect": value.get("expect")}
-        cases.append(_case(folder, number, case))
+        cases.append(_case(file, number, case))
     return cases
 
 
-def _case(path: Path, number: int, value: dict[str, Any]) -> Case:
+def _case(file: str, number: int, value: dict[str, Any]) -> Case:
     inputs = dict(value)
     name, kind, expect = (inputs.pop(key, None) for key in ("case", "kind", "expect"))
     if type(name) is not str or type(kind) is not str or type(expect) is not dict:
-        raise BadFile(f"{path.name}, line {number}: expected case, kind and expect")
+        raise BadFile(f"{file}, line {number}: expected case, kind and expect")
     if not expect:
-        raise BadFile(f"{path.name}, line {number}: case {name} has no answer")
-    return Case(path.name, number, name, kind, inputs, expect)
+        raise BadFile(f"{file}, line {number}: case {name} has no answer")
+    return Case(file, number, name, kind, inputs, expect)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from turnlog.events.errors import BadShape
@@ -42,11 +43,13 @@ def header_of(case: Case) -> Header:
         return Header.new("view", 0)
 
 
+@cache  # the ops of a case ask for the same, and rows are immutable
 def log_of(case: Case) -> Log:
     """Give the log as it is stored, unchecked."""
     return Log(header_of(case), tuple(rows_of(case)))
 
 
+@cache
 def logs_of(case: Case) -> dict[str, Log]:
     """Give the log in both of its forms, by name: with runs of chunks packed, and without."""
     stored = log_of(case)

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from turnlog.events.errors import BadRow, RestoreRefused, UnknownRequiredType
+from turnlog.events.errors import BadRow, EmptyReplacement, RestoreRefused, UnknownRequiredType
 from turnlog.events.event import Event
-from turnlog.events.rows import Row, expand, pack, parse_row, unpack_value
+from turnlog.events.jsonl import read_jsonl
+from turnlog.events.rows import Row, expand, pack, unpack_value
 from turnlog.events.vocabulary import Registry
 from turnlog.kernel.log import Log, RowLog
 from turnlog.kernel.messages import MessageList, messages
 from turnlog.kernel.request import RequestFold
 from turnlog.kernel.restore import END_SEED, Restored, check_known, restore
 from turnlog.kernel.state import SessionState
+from turnlog.session.session import Session
 
-from . import sessions
 from .answers import Answer, answer, outcome
 from .cases import Case
 from .inputs import events_of, log_of, rows_of
@@ -36,20 +37,21 @@ __all__ = [
 
 def check_restore(case: Case, recorded: Any) -> Iterator[Answer]:
     header, id = case.inputs["header"], case.inputs.get("id")
+    kept: list[Any] = []
 
     def by_kernel() -> Any:
         restored = restore(header, rows_of(case), id=id)
+        kept.extend(_json(restored.log.events()))
         return kernel_value(restored)
 
     def by_session() -> Any:
         asked = id if id is not None else header["id"]
-        return session_value(sessions.session_class().from_restore(asked, events_of(case), header))
+        return session_value(Session.from_restore(asked, events_of(case), header))
 
     yield answer(0, "by the kernel", recorded, outcome(by_kernel, RestoreRefused))
     yield answer(0, "by the session", recorded, outcome(by_session, RestoreRefused))
     if recorded["ok"]:
-        kept = outcome(lambda: _json(restore(header, rows_of(case), id=id).log.events()))
-        yield Answer(0, "events kept", {"ok": True, "value": events_of(case)}, kept)
+        yield Answer(0, "events kept", events_of(case), kept)
 
 
 def check_prefix(case: Case, recorded: Any) -> Iterator[Answer]:
@@ -78,8 +80,9 @@ def check_live(case: Case, recorded: Any) -> Iterator[Answer]:
     state = SessionState()
     projection = MessageList(rows.event)
     header = case.inputs["header"]
-    session = sessions.session_class().create(header["id"], header=header)
-    for item, (expected, event) in enumerate(zip(recorded, _views(case), strict=True)):
+    session = Session.create(header["id"], header=header)
+    in_step = True
+    for item, (expected, event) in enumerate(zip(recorded, log_of(case).events(), strict=True)):
 
         def by_kernel(event: Event = event) -> Any:
             state.apply(event)
@@ -89,7 +92,7 @@ def check_live(case: Case, recorded: Any) -> Iterator[Answer]:
         def by_session(event: Event = event) -> Any:
             session.append(
                 event.type,
-                event.data,
+                whole_numbers_as_ints(event.data),  # the gate wants an int where a reader takes 1.0
                 surface=event.surface,
                 sources=event.sources,
                 ignorable=event.ignorable,
@@ -99,7 +102,13 @@ def check_live(case: Case, recorded: Any) -> Iterator[Answer]:
 
         wanted = {"ok": True, "value": expected}
         yield Answer(item, "by the kernel", wanted, outcome(by_kernel))
-        yield Answer(item, "by the session", wanted, outcome(by_session))
+        if in_step and _replaces_by_nothing(event):
+            # The one event of a sound log that our own append refuses: the session can't follow.
+            in_step = False
+            refused = outcome(by_session, EmptyReplacement)
+            yield answer(item, "by the session", {"ok": False, "seq": event.seq}, refused)
+        elif in_step:
+            yield Answer(item, "by the session", wanted, outcome(by_session))
 
 
 def check_known_types(case: Case, recorded: Any) -> Iterator[Answer]:
@@ -117,23 +126,18 @@ def check_known_types(case: Case, recorded: Any) -> Iterator[Answer]:
 
 
 def check_pack(case: Case, recorded: Any) -> Iterator[Answer]:
-    events = events_of(case)
-
-    def packed() -> list[Row]:
-        return list(pack(_views(case)))
-
+    packed = outcome(lambda: list(pack(expand(log_of(case).rows))), BadRow)
+    if type(packed) is not dict or not packed["ok"]:
+        yield answer(0, "rows", recorded, packed)
+        return
+    rows: list[Row] = packed["value"]
     if "records" in recorded:  # of a recorded session the number of rows stands for the rows
-        found = outcome(lambda: len(packed()), BadRow)
-        yield answer(0, "rows", {"ok": True, "value": recorded["records"]}, found)
+        yield Answer(0, "rows", recorded, {"ok": True, "records": len(rows)})
     else:
-        rows = outcome(lambda: [json.loads(row.text) for row in packed()], BadRow)
-        yield answer(0, "rows", recorded, rows)
-    if recorded["ok"]:
-        wanted = {"ok": True, "value": events}
-        yield Answer(0, "rows expanded", wanted, outcome(lambda: _json(expand(packed()))))
-        stored = outcome(lambda: _json(expand(parse_row(row.text) for row in packed())))
-        if not any(_bears_row_type(event) for event in events):
-            yield Answer(0, "rows read and expanded", wanted, stored)
+        values = [json.loads(row.text) for row in rows]
+        yield answer(0, "rows", recorded, {"ok": True, "value": values})
+    wanted = {"ok": True, "value": events_of(case)}
+    yield Answer(0, "rows expanded", wanted, outcome(lambda: _json(expand(rows))))
 
 
 def check_unpack(case: Case, recorded: Any) -> Iterator[Answer]:
@@ -146,7 +150,16 @@ def check_unpack(case: Case, recorded: Any) -> Iterator[Answer]:
 
 
 def check_event_count(case: Case, recorded: Any) -> Iterator[Answer]:
-    yield Answer(0, "expanded", recorded, len(events_of(case)))
+    events = events_of(case)
+    yield Answer(0, "expanded", recorded, len(events))
+
+    def of_file() -> list[Any]:
+        with case.inputs["path"].open("rb") as file:
+            header, rows = read_jsonl(file)
+            return [header.value, *_json(expand(rows))]
+
+    wanted = {"ok": True, "value": [case.inputs["header"], *events]}
+    yield Answer(0, "by the reader of files", wanted, outcome(of_file))
 
 
 def kernel_value(restored: Restored) -> dict[str, Any]:
@@ -170,7 +183,7 @@ def kernel_value(restored: Restored) -> dict[str, Any]:
     }
 
 
-def session_value(session: Any) -> dict[str, Any]:
+def session_value(session: Session) -> dict[str, Any]:
     """Give the answer of `restore` as an open session has it."""
     request = session.request()
     last = session.log.event(session.next_seq - 1)
@@ -186,10 +199,6 @@ def session_value(session: Any) -> dict[str, Any]:
     }
 
 
-def _views(case: Case) -> Iterator[Event]:
-    return expand(rows_of(case))
-
-
 def _json(events: Iterable[Event]) -> list[Any]:
     return [event.to_json() for event in events]
 
@@ -202,9 +211,22 @@ def _without(value: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: item for name, item in value.items() if name != key}
 
 
-def _bears_row_type(event: Any) -> bool:
-    return type(event) is dict and event.get("type") in (
-        "text-chunks",
-        "reasoning-chunks",
-        "tool-call-chunks",
-    )
+def _replaces_by_nothing(event: Event) -> bool:
+    if event.surface_value is None or event.appends:
+        return False
+    data = event.to_json()["data"]
+    return (data if event.type == "user/message" else data["message"])["content"] == []
+
+
+def whole_numbers_as_ints(value: Any) -> Any:
+    """Give a JSON value with each whole number as an int; changes it in place, iterative."""
+    root = [value]
+    containers: list[Any] = [root]
+    while containers:
+        container = containers.pop()
+        for place, item in list(enumerate(container) if type(container) is list else container.items()):
+            if type(item) is float and item.is_integer():
+                container[place] = int(item)
+            elif type(item) is list or type(item) is dict:
+                containers.append(item)
+    return root[0]

@@ -7,25 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from turnlog.events.errors import CallerError
-from turnlog.kernel.inbox import SPLICED, Inbox, inbox
-from turnlog.kernel.inbox_plan import (
-    InboxPlan,
-    plan_append,
-    plan_claim,
-    plan_clear,
-    plan_prepend,
-    plan_remove,
-    plan_replace,
-    plan_splice,
-)
+from turnlog.kernel import inbox_plan
+from turnlog.kernel.inbox import SPLICED, Inbox
+from turnlog.kernel.inbox_plan import InboxPlan
+from turnlog.session.session import Session
 
-from . import sessions
 from .answers import Answer, answer, outcome
 from .cases import Case
 from .ops_log import session_value
 from .ops_views import inbox_ids
 
-__all__ = ["check_append", "check_inbox_calls"]
+__all__ = ["check_append", "check_inbox_calls", "put_numbers_in"]
 
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0": -0.0}
 
@@ -33,8 +25,9 @@ _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0":
 def check_append(case: Case, recorded: Any) -> Iterator[Answer]:
     header = case.inputs["header"]
     options = {"seed": case.inputs["seed"]} if "seed" in case.inputs else {}
-    session = sessions.session_class().create(header["id"], header=header, **options)
+    session = Session.create(header["id"], header=header, **options)
     calls = case.inputs["calls"]
+    yield Answer(0, "parts", sorted(recorded), ["calls", "value"])
     yield Answer(0, "number of calls", len(recorded["calls"]), len(calls))
     for index, (call, expected) in enumerate(zip(calls, recorded["calls"], strict=True)):
         found = outcome(lambda call=call: _append(session, put_numbers_in(call)), CallerError)
@@ -46,21 +39,16 @@ def check_append(case: Case, recorded: Any) -> Iterator[Answer]:
 
 def check_inbox_calls(case: Case, recorded: Any) -> Iterator[Answer]:
     header = case.inputs["header"]
-    session = sessions.session_class().from_restore(header["id"], case.inputs["events"], header)
+    session = Session.from_restore(header["id"], case.inputs["events"], header)
     calls = case.inputs["calls"]
+    yield Answer(0, "parts", sorted(recorded), ["calls", "logged", "value"])
     yield Answer(0, "number of calls", len(recorded["calls"]), len(calls))
     for index, (call, expected) in enumerate(zip(calls, recorded["calls"], strict=True)):
-
-        def found(call: Any = call) -> Any:
-            plan, result = _INBOX_CALLS[call["call"]](inbox(session.log), call)
-            session.append_all(plan.drafts)
-            return result
-
-        yield answer(0, f"call {index}", expected, outcome(found, CallerError))
+        run = _INBOX_CALLS[call["call"]]
+        found = outcome(lambda run=run, call=call: run(session, call), CallerError)
+        yield answer(0, f"call {index}", expected, found)
     logged = [
-        event.data
-        for event in session.log.events(session.first_live_seq)
-        if event.type == SPLICED
+        event.data for event in session.log.events(session.first_live_seq) if event.type == SPLICED
     ]
     yield Answer(0, "logged", recorded["logged"], logged)
     yield Answer(0, "final lists", recorded["value"], inbox_ids(session.log))
@@ -82,7 +70,7 @@ def put_numbers_in(call: Any) -> Any:
     return root[0]
 
 
-def _append(session: Any, call: dict[str, Any]) -> int:
+def _append(session: Session, call: dict[str, Any]) -> int:
     event = session.append(
         call["type"],
         call["data"],
@@ -92,7 +80,7 @@ def _append(session: Any, call: dict[str, Any]) -> int:
     return event.seq
 
 
-def _final_state(session: Any) -> dict[str, Any]:
+def _final_state(session: Session) -> dict[str, Any]:
     events = []
     for event in session.log.events():
         value = event.to_json()
@@ -101,37 +89,53 @@ def _final_state(session: Any) -> dict[str, Any]:
     return {**session_value(session), "events": events}
 
 
-_InboxCall = Callable[[Inbox, dict[str, Any]], tuple[InboxPlan, Any]]
+def _change(session: Session, plan: Callable[[Inbox], InboxPlan]) -> bool:
+    """Log a planned change; tells whether it changed anything, as to a message that was found."""
+    before = session.next_seq
+    session.change_inbox(plan)
+    return session.next_seq > before
 
 
-def _claim(pending: Inbox, call: dict[str, Any]) -> tuple[InboxPlan, Any]:
-    plan = plan_claim(pending, call["target"])
-    return plan, [message.id for message in plan.messages]
+def _append_message(session: Session, call: dict[str, Any]) -> None:
+    target, message = call["target"], call["message"]
+    _change(session, lambda inbox: inbox_plan.plan_append(inbox, target, message))
 
 
-def _splice(pending: Inbox, call: dict[str, Any]) -> tuple[InboxPlan, Any]:
-    plan = plan_splice(
-        pending, call["target"], call["start"], call["deleteCount"], call["inserted"]
+def _prepend(session: Session, call: dict[str, Any]) -> None:
+    target, message = call["target"], call["message"]
+    _change(session, lambda inbox: inbox_plan.plan_prepend(inbox, target, message))
+
+
+def _replace(session: Session, call: dict[str, Any]) -> bool:
+    id, message = call["id"], call["message"]
+    return _change(session, lambda inbox: inbox_plan.plan_replace(inbox, id, message))
+
+
+def _remove(session: Session, call: dict[str, Any]) -> bool:
+    return _change(session, lambda inbox: inbox_plan.plan_remove(inbox, call["id"]))
+
+
+def _clear(session: Session, call: dict[str, Any]) -> None:
+    _change(session, inbox_plan.plan_clear)
+
+
+def _claim(session: Session, call: dict[str, Any]) -> list[Any]:
+    return [message["id"] for message in session.claim_inbox(call["target"])]
+
+
+def _splice(session: Session, call: dict[str, Any]) -> list[Any]:
+    removed = session.splice_inbox(
+        call["target"], call["start"], call["deleteCount"], call["inserted"]
     )
-    return plan, [message.id for message in plan.messages]
+    return [message["id"] for message in removed]
 
 
-def _replace(pending: Inbox, call: dict[str, Any]) -> tuple[InboxPlan, Any]:
-    plan = plan_replace(pending, call["id"], call["message"])
-    return plan, bool(plan.drafts)
-
-
-def _remove(pending: Inbox, call: dict[str, Any]) -> tuple[InboxPlan, Any]:
-    plan = plan_remove(pending, call["id"])
-    return plan, bool(plan.drafts)
-
-
-_INBOX_CALLS: dict[str, _InboxCall] = {
-    "append": lambda pending, call: (plan_append(pending, call["target"], call["message"]), None),
-    "prepend": lambda pending, call: (plan_prepend(pending, call["target"], call["message"]), None),
-    "clear": lambda pending, call: (plan_clear(pending), None),
+_INBOX_CALLS: dict[str, Callable[[Session, dict[str, Any]], Any]] = {
+    "append": _append_message,
     "claim": _claim,
-    "splice": _splice,
-    "replace": _replace,
+    "clear": _clear,
+    "prepend": _prepend,
     "remove": _remove,
+    "replace": _replace,
+    "splice": _splice,
 }

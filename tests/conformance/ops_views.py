@@ -18,7 +18,7 @@ from turnlog.events.errors import (
 )
 from turnlog.events.header import Header
 from turnlog.kernel.documents import documents
-from turnlog.kernel.fork import plan_fork
+from turnlog.kernel.fork import child_header, plan_fork
 from turnlog.kernel.inbox import inbox
 from turnlog.kernel.invariants import invariants
 from turnlog.kernel.lineage import trace_session
@@ -31,7 +31,7 @@ from turnlog.kernel.trace import EventTraces, trace_event
 
 from .answers import Answer, answer, outcome
 from .cases import Case
-from .inputs import log_of, logs_of
+from .inputs import events_of, log_of, logs_of
 from .ops_log import kernel_value
 
 __all__ = [
@@ -75,7 +75,8 @@ def check_invariants(case: Case, recorded: Any) -> Iterator[Answer]:
 def check_closers(case: Case, recorded: Any) -> Iterator[Answer]:
     wanted = recorded
     if recorded["ok"]:
-        wanted = {"ok": True, "value": [_without_wording(event) for event in recorded["value"]]}
+        value = [_without_wording(event) for event in recorded["value"]]
+        wanted = {**recorded, "value": value}
     for by, log in logs_of(case).items():
 
         def found(log: Log = log) -> list[Any]:
@@ -98,21 +99,26 @@ def check_documents(case: Case, recorded: Any) -> Iterator[Answer]:
         def found(log: Log = log) -> list[Any]:
             return [
                 {
+                    "session": document.session,
                     "seq": document.seq,
                     "type": document.type,
+                    "time": document.time_ms,
                     "surface": str(document.surface.value),
                     "text": document.text,
                 }
                 for document in documents(log)
             ]
 
-        yield from _view_answers(by, recorded, found)
+        wanted = recorded
         if recorded["ok"]:
-            times = {event.seq: event.time_ms for event in log.events()}
-            placed = [(document.session, document.time_ms) for document in documents(log)]
-            session = log.header.id
-            wanted = [[session, times[document["seq"]]] for document in recorded["value"]]
-            yield Answer(0, f"session and time, {by}", wanted, [list(place) for place in placed])
+            # The answers leave out what a document takes over from its event as it stands.
+            times = {event["seq"]: event["time"] for event in events_of(case)}
+            value = [
+                {**document, "session": log.header.id, "time": times.get(document["seq"])}
+                for document in recorded["value"]
+            ]
+            wanted = {**recorded, "value": value}
+        yield from _view_answers(by, wanted, found)
 
 
 def check_inbox(case: Case, recorded: Any) -> Iterator[Answer]:
@@ -170,7 +176,7 @@ def check_child(case: Case, recorded: Any) -> Iterator[Answer]:
 
         def found(boundary: Any = expected["boundary"]) -> dict[str, Any]:
             plan = plan_fork(log_of(case), boundary)
-            header = plan.header("child", 0)
+            header = child_header(plan, "child", 0)
             value = kernel_value(restore(header, plan.rows))
             return {"header": _without_creation(header), **value}
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.strategies import agent_logs
 from turnlog.events.event import Event
 from turnlog.events.header import Header
 from turnlog.events.rows import event_row, expand, pack
 from turnlog.kernel.log import Log
 
-__all__ = ["LogBuilder", "message_of", "random_logs"]
+__all__ = ["LogBuilder", "any_logs", "message_of", "random_logs"]
 
 
 def message_of(text: str, *, id: str = "m", role: str = "user", **source: Any) -> dict[str, Any]:
@@ -49,9 +50,7 @@ class LogBuilder:
             self.add("turn/start", {"turn": turn})
         return self.add("step/start", {"turn": turn, "step": step})
 
-    def chunks(
-        self, texts: Iterable[str], turn: int = 1, step: int = 1, after_ms: int = 10
-    ) -> int:
+    def chunks(self, texts: Iterable[str], turn: int = 1, step: int = 1, after_ms: int = 10) -> int:
         """Add text deltas."""
         for text in texts:
             chunk = {"type": "text-delta", "index": 0, "text": text}
@@ -129,10 +128,10 @@ class LogBuilder:
         return len(self._values)
 
 
-_MOVES = (
-    "turn step user chunks tool-chunks answer replace call result header context title todo noise "
-    "splice retry end-seed close"
-).split()
+_MOVES = [
+    *("turn", "step", "user", "chunks", "tool-chunks", "answer", "replace", "call", "result"),
+    *("header", "context", "title", "todo", "noise", "splice", "retry", "end-seed", "close"),
+]
 
 
 @st.composite
@@ -195,7 +194,7 @@ def random_logs(draw: st.DrawFn) -> LogBuilder:
                 first = min(pick, len(ids))
                 new = [f"p{len(builder)}-{n}" for n in range(pick % 3)]
                 removed = len(ids[first : first + pick % 2])
-                messages = [message_of("queued", id=id) for id in new]
+                messages = [message_of("queued", id=name) for name in new]
                 builder.splice(target, first, removed, messages)
                 ids[first : first + removed] = new
             case "retry":
@@ -207,3 +206,9 @@ def random_logs(draw: st.DrawFn) -> LogBuilder:
             case _:
                 pass
     return builder
+
+
+def any_logs() -> st.SearchStrategy[Log]:
+    """Logs with packed rows: wild ones, and those of the simulated agent."""
+    of_agent = agent_logs(60).map(lambda log: Log(log.header, tuple(log.rows)))
+    return st.one_of(random_logs().map(LogBuilder.log), of_agent)

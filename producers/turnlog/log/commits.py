@@ -69,9 +69,7 @@ class CommitMaker:
 
     def claim(self, head: Head, body: ClaimBody, nonce: bytes, now_ms: int) -> Commit:
         """A take-over, a seal or a resume on a head."""
-        return self._mark(
-            Kind.CLAIM, claim_body(body), head.hash, head.next_seq, nonce, now_ms
-        )
+        return self._mark(Kind.CLAIM, claim_body(body), head.hash, head.next_seq, nonce, now_ms)
 
     def release(self, head: Head, nonce: bytes, now_ms: int) -> Commit:
         """The owner's last commit on a head."""

@@ -63,7 +63,7 @@ class Binding:
         """The last durable head."""
         return self._writer.head
 
-    def admit(self, count: int, size_bytes: int) -> None:
+    def admit(self, size_bytes: int) -> None:
         """Raise Backpressure where the store's buffer has no room."""
         self._budget.check(size_bytes)
 

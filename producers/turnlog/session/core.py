@@ -16,7 +16,7 @@ from turnlog.events.rows import Row
 from turnlog.events.vocabulary import Registry
 from turnlog.kernel.restore import END_SEED, Restored
 
-from .live_log import LiveLog, check_group_size
+from .live_log import LiveLog, check_group_size, event_size
 from .observers import Observers
 
 __all__ = ["SessionCore", "StoreLink", "clock_ms"]
@@ -30,7 +30,7 @@ def clock_ms() -> int:
 class StoreLink(Protocol):
     """What a session needs of the store that owns it."""
 
-    def admit(self, count: int, size_bytes: int) -> None:
+    def admit(self, size_bytes: int) -> None:
         """Raise Backpressure where the buffer has no room for these events."""
         ...
 
@@ -146,7 +146,22 @@ class SessionCore:
         InvariantBreach (strict sessions), Backpressure, Reentrant, Closed, Superseded, Conflict.
         """
         draft = Draft(type, data, surface, sources, ignorable, time_ms)
-        return self._append((draft,), expected_seq)[0]
+        with self._lock:
+            if self._closed is not None or self._publishing or expected_seq is not None:
+                return self._append_group((draft,), expected_seq)[0]
+            event = self._live.admit_one(draft, self._clock())
+            link = self._link
+            if link is None:
+                self._live.commit_one(event)
+            else:
+                size = event_size(event)
+                link.admit(size)
+                self._live.commit_one(event)
+                link.appended(event.seq, 1, size)
+            if self._on_event:
+                self._publish((event,))
+        self._detach_if_asked()
+        return event
 
     def append_all(
         self, drafts: Iterable[Draft], *, expected_seq: int | None = None
@@ -155,7 +170,11 @@ class SessionCore:
 
         At most 1,024 events and 8 MiB of stored rows. Raises as `append` does.
         """
-        return self._append(tuple(drafts), expected_seq)
+        group = tuple(drafts)
+        with self._lock:
+            events = self._append_group(group, expected_seq)
+        self._detach_if_asked()
+        return events
 
     def flush(self, *, timeout_s: float = 30.0) -> Head:
         """Return when all that was appended before is durable.
@@ -239,31 +258,32 @@ class SessionCore:
             self._not_landed = error.not_landed
             self._closed = error
 
-    def _append(self, drafts: Sequence[Draft], expected_seq: int | None) -> list[Event]:
+    def _append_group(self, drafts: Sequence[Draft], expected_seq: int | None) -> list[Event]:
         live = self._live
-        with self._lock:
-            if self._closed is not None:
-                raise self._closed
-            if self._publishing:
-                raise Reentrant(self.id)
-            if expected_seq is not None and expected_seq != live.next_seq:
-                stored = live.stored(drafts, expected_seq)
-                if stored is None:
-                    raise Conflict(self.head or Head(b"", live.next_seq, "", False))
-                return stored
-            events = live.admit(drafts, self._clock())
-            size = check_group_size(events)
-            if self._link is not None:
-                self._link.admit(len(events), size)
-            live.commit(events)
-            if self._link is not None and events:
-                self._link.appended(events[0].seq, len(events), size)
-            if self._on_event:
-                self._publish(events)
-        if self._detach_asked:
+        if self._closed is not None:
+            raise self._closed
+        if self._publishing:
+            raise Reentrant(self.id)
+        if expected_seq is not None and expected_seq != live.next_seq:
+            stored = live.stored(drafts, expected_seq)
+            if stored is None:
+                raise Conflict(self.head or Head(b"", live.next_seq, "", False))
+            return stored
+        events = live.admit(drafts, self._clock())
+        size = check_group_size(events)
+        if self._link is not None:
+            self._link.admit(size)
+        live.commit(events)
+        if self._link is not None and events:
+            self._link.appended(events[0].seq, len(events), size)
+        if self._on_event:
+            self._publish(events)
+        return events
+
+    def _detach_if_asked(self) -> None:
+        if self._detach_asked and not self._publishing:
             self._detach_asked = False
             self.detach()
-        return events
 
     def _publish(self, events: Sequence[Event]) -> None:
         self._publishing = True

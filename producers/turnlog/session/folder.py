@@ -141,7 +141,9 @@ class FolderLogStore:
         """Give up this store object's sign of life."""
         self._owners.close()
 
-    def add(self, name: str, owner: Owner, end: FileEnd, pending: Pending, timeout_s: float) -> Head:
+    def add(
+        self, name: str, owner: Owner, end: FileEnd, pending: Pending, timeout_s: float
+    ) -> Head:
         """Add rows for a writer whose claim still stands; durable. Raises as LogWriter.write."""
         try:
             with self._owners.locked(self._path / name, timeout_s):

@@ -93,7 +93,9 @@ def make_file(path: Path, line: bytes) -> FileEnd:
     return FileEnd(len(line), 0, sha256(line))
 
 
-def add_rows(path: Path, group_path: Path, end: FileEnd, rows: Sequence[Row], grouped: bool) -> None:
+def add_rows(
+    path: Path, group_path: Path, end: FileEnd, rows: Sequence[Row], grouped: bool
+) -> None:
     """Add rows at the end and make them durable; moves `end`.
 
     On an OSError the file is cut back to where it ended, and `end` stays.

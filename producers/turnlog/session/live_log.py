@@ -12,17 +12,17 @@ from turnlog.events.header import Header
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.rows import Row
 from turnlog.events.vocabulary import Registry
-from turnlog.kernel.header_in_force import RequestFold
+from turnlog.kernel.breach import Breach
 from turnlog.kernel.inbox import Inbox, InboxFold
-from turnlog.kernel.invariants import Breach, InvariantFold
+from turnlog.kernel.invariants import InvariantFold
 from turnlog.kernel.log import Log
 from turnlog.kernel.messages import Message, MessageList
-from turnlog.kernel.request import Request, check_against
+from turnlog.kernel.request import Request, RequestFold
 from turnlog.kernel.restore import Restored
 from turnlog.kernel.state import SessionState
 from turnlog.kernel.view_check import unpaired
 
-__all__ = ["MAX_GROUP_EVENTS", "LiveLog", "check_group_size"]
+__all__ = ["MAX_GROUP_EVENTS", "LiveLog", "check_group_size", "event_size"]
 
 MAX_GROUP_EVENTS = 1_024
 """Events of one `append_all` at most: what one commit holds."""
@@ -73,13 +73,24 @@ class LiveLog:
             self._refuse_breach(events)
         return events
 
+    def admit_one(self, draft: Draft, now_ms: int) -> Event:
+        """Check one draft as `admit` does."""
+        event = admit(draft, self._state.next_seq, now_ms, self._registry)
+        if event.surface_value is not None and not event.appends:
+            _refuse_empty_replacement(event)
+        if self._strict:
+            self._refuse_breach([event])
+        return event
+
+    def commit_one(self, event: Event) -> None:
+        """Add an admitted event. Raises SurfaceRefused."""
+        self._state.apply(event)
+        self._rows.append(event)
+
     def commit(self, events: Sequence[Event]) -> None:
         """Add admitted events, all of them or none. Raises SurfaceRefused."""
         self._state.apply(events)
-        if len(events) == 1:
-            self._rows.append(events[0])
-        else:
-            self._rows.extend(events)
+        self._rows.extend(events)
 
     def stored(self, drafts: Sequence[Draft], seq: int) -> list[Event] | None:
         """The events at `seq` and on, where these very drafts stand there; times don't count."""
@@ -117,7 +128,7 @@ class LiveLog:
     def request(self) -> Request:
         """The request now: header in force and Messages."""
         self._fold()
-        return Request.derive(self._requests, self.messages(), self.next_seq)
+        return self._requests.request(self.messages(), self.next_seq)
 
     def inbox(self) -> Inbox:
         """The pending messages now. Raises BadSplice where a stored splice does not fit."""
@@ -131,7 +142,7 @@ class LiveLog:
         broken = unpaired(view)
         if broken:
             raise ViewBreach(broken)
-        check_against(self._requests, view, request)
+        self._requests.check(view, request)
 
     def breaches(self) -> tuple[Breach, ...]:
         """The breaches of the invariants so far."""
@@ -159,16 +170,19 @@ class LiveLog:
                 raise InvariantBreach(breach.seq, breach.rule, breach.reason)
 
 
+def event_size(event: Event) -> int:
+    """Give the size of an event as a row, in bytes; of a delta chunk a generous bound."""
+    chunk = event.chunk
+    # An escaped character takes six bytes at most, the row around the text less than 300.
+    return len(event.text) if chunk is None else 300 + 6 * len(chunk.text)
+
+
 def check_group_size(events: Sequence[Event]) -> int:
-    """Give the size of events as rows, in bytes, at most: of a delta chunk a generous bound.
+    """Give the size of events as rows, in bytes, at most.
 
     Raises TooLarge where several events don't fit one commit.
     """
-    size = 0
-    for event in events:
-        chunk = event.chunk
-        # An escaped character takes six bytes at most, the row around the text less than 300.
-        size += len(event.text) if chunk is None else 300 + 6 * len(chunk.text)
+    size = sum(map(event_size, events))
     if len(events) > 1 and size > MAX_EVENT_BYTES:
         size = sum(len(event.text) + 2 for event in events)
         if size > MAX_EVENT_BYTES:

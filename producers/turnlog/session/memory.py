@@ -21,7 +21,7 @@ from turnlog.events.rows import Row
 
 from .ports import ForkOrigin, LogWriter, Pending, SessionInfo, StoredLog
 
-__all__ = ["MemoryLogs", "MemoryLogStore"]
+__all__ = ["MemoryLogStore", "MemoryLogs"]
 
 
 class _Entry:

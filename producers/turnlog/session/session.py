@@ -14,10 +14,10 @@ from turnlog.events.header import Header, check_session_id
 from turnlog.events.rows import event_row
 from turnlog.events.vocabulary import Registry
 from turnlog.kernel import inbox_plan
+from turnlog.kernel.breach import Breach
 from turnlog.kernel.inbox import Inbox, Target
 from turnlog.kernel.inbox_plan import InboxPlan
-from turnlog.kernel.invariants import Breach
-from turnlog.kernel.late import plan_late_result
+from turnlog.kernel.late import late_result
 from turnlog.kernel.log import Log
 from turnlog.kernel.messages import Message
 from turnlog.kernel.request import Request
@@ -118,16 +118,14 @@ class Session(SessionCore):
         with self._reading() as live:
             return live.request()
 
-    def append_late_result(
-        self, turn: int, step: int, call_id: str, message: Any
-    ) -> list[Event]:
+    def append_late_result(self, turn: int, step: int, call_id: str, message: Any) -> list[Event]:
         """Log a real result that came after its turn was closed, and tell the model.
 
         Two events in one commit: `tool/late-result`, log-only and ignorable, and a user message; the
         earlier result stays. Raises as `append`.
         """
         with self._reading() as live:
-            return self.append_all(plan_late_result(live.log(), turn, step, call_id, message))
+            return self.append_all(late_result(live.log(), turn, step, call_id, message))
 
     @property
     def inbox(self) -> Inbox:

@@ -23,7 +23,7 @@ from turnlog.events.head import Head
 from turnlog.events.header import Header, check_session_id
 from turnlog.events.rows import Row
 from turnlog.events.vocabulary import Registry
-from turnlog.kernel.fork import plan_fork
+from turnlog.kernel.fork import child_header, plan_fork
 from turnlog.kernel.log import Log
 from turnlog.kernel.repair import repair as plan_repair
 from turnlog.kernel.restore import Restored, restore
@@ -213,7 +213,8 @@ class SessionStore:
             live[0].flush()
         stored = self._logs.read(source_id)
         plan = plan_fork(Log(stored.header, tuple(stored.rows)), boundary)
-        header = plan.header(
+        header = child_header(
+            plan,
             check_session_id(child_id or uuid.uuid4().hex),
             self._clock(),
             origin=origin,
@@ -331,9 +332,7 @@ class SessionStore:
 
     def _register(self, session: Session, writer: LogWriter) -> Binding:
         id = session.id
-        binding = Binding(
-            session, writer, self._window, self._budget, lambda: self._unregister(id)
-        )
+        binding = Binding(session, writer, self._window, self._budget, lambda: self._unregister(id))
         session.attach(binding)
         self._live[id] = (session, binding)
         return binding

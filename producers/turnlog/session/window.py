@@ -97,5 +97,3 @@ class WriteBehind:
             self.open(drainable)
         else:
             self._failing.discard(id(drainable))
-
-

@@ -9,7 +9,7 @@ from .errors import BadShape, TooLarge, UnregisteredType, shown
 from .event import Draft, Event, Replace, parse_surface
 from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER, lossless_copy
 from .jsontext import dumps
-from .shapes import check_core_shape
+from .shapes import check_core_shape, check_integers
 from .vocabulary import CORE_TYPES, LEGACY_TYPES, PACKED_TYPES, Registry
 
 __all__ = ["admit"]
@@ -62,7 +62,7 @@ def _hot_chunk(data: Any) -> Chunk | None:
         if not (type(one) is str and type(two) is str and type(three) is str):
             return None
         kind, index, text = chunk["type"], chunk["index"], chunk["text"]
-    except KeyError:
+    except (KeyError, ValueError, RuntimeError):  # the last two: another thread changed a dict
         return None
     if (
         type(text) is str
@@ -102,6 +102,7 @@ def _admit_any(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event
     _check_envelope(value, registry)
     data = value["data"]
     check_core_shape(type_, data)
+    check_integers(type_, data)
     own = registry.own.get(type_)
     if own is not None and own.shape is not None:
         own.shape(lossless_copy(data))

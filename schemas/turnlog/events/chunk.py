@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,7 @@ _CALL_KEYS = {"type", "index", "id", "argumentsDelta"}
 _NAMED_CALL_KEYS = _CALL_KEYS | {"name"}
 
 
-class ChunkHead(NamedTuple):
+class ChunkHead(msgspec.Struct, frozen=True, gc=False):
     """What all members of a run share. Numbers are any JSON numbers; `id` and `name` of calls only.
 
     `kind` is the chunk's type; `name` is None where the chunk has no such key.
@@ -38,16 +38,16 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
 
     def data(self) -> dict[str, Any]:
         """The event's data as JSON, a new copy each time."""
-        turn, step, index, kind, call_id, name = self.head
-        chunk: dict[str, Any] = {"type": kind, "index": index}
-        if kind == "tool-call-delta":
-            chunk["id"] = call_id
-            if name is not None:
-                chunk["name"] = name
+        head = self.head
+        chunk: dict[str, Any] = {"type": head.kind, "index": head.index}
+        if head.kind == "tool-call-delta":
+            chunk["id"] = head.id
+            if head.name is not None:
+                chunk["name"] = head.name
             chunk["argumentsDelta"] = self.text
         else:
             chunk["text"] = self.text
-        return {"turn": turn, "step": step, "chunk": chunk}
+        return {"turn": head.turn, "step": head.step, "chunk": chunk}
 
 
 def chunk_of(data: Any) -> Chunk | None:

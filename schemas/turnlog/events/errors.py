@@ -215,7 +215,7 @@ class InvalidBoundary(CallerError):
     def __init__(self, boundary: object, next_seq: int) -> None:
         self.boundary = boundary
         self.next_seq = next_seq
-        super().__init__(f"boundary: expected a seq below {next_seq}, found {boundary!r}")
+        super().__init__(f"boundary: expected a seq below {next_seq}, found {_shown(boundary)}")
 
 
 class OpenTurn(CallerError):
@@ -494,6 +494,13 @@ def type_name(kind: type) -> str:
     """Give a type's name, also where its metaclass does not want to."""
     name: str = type.__getattribute__(kind, "__qualname__")
     return name
+
+
+def _shown(value: object) -> str:
+    """Show a caller's argument: short, and without descending into it."""
+    if isinstance(value, str | float) or (isinstance(value, int) and value.bit_length() <= 64):
+        return f"{value!r:.80}"
+    return f"a value of type {type(value).__name__}"
 
 
 def format_path(path: Sequence[str | int]) -> str:

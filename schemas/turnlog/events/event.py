@@ -42,7 +42,8 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
     """One event of a log, read-only; `time_ms` is epoch milliseconds and is for display.
 
     An event read from a log may be malformed beyond type, seq and time: the property that reads what
-    is not there says so, naming the seq. `surface_value` and `sources_value` are as stored.
+    is not there says so, naming the seq. `surface_value` and `sources_value` are as stored; `chunk` is
+    the delta of an event that a packed row can hold exactly, else None.
     """
 
     type: str
@@ -51,7 +52,7 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
     ignorable: bool = False
     surface_value: Any = None
     sources_value: Any = None
-    _chunk: Chunk | None = None
+    chunk: Chunk | None = None
     _fresh: list[Any] | None = None
     _text: bytes = b""
 
@@ -61,8 +62,8 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
 
         Raises MissingField where the stored event has none.
         """
-        if self._chunk is not None:
-            return self._chunk.data()
+        if self.chunk is not None:
+            return self.chunk.data()
         if self._fresh:
             # The value decoded with the row is handed out once: a scan decodes each row once.
             return self._fresh.pop()
@@ -70,11 +71,6 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
         if "data" not in value:
             raise MissingField(self.seq, "data")
         return value["data"]
-
-    @property
-    def chunk(self) -> Chunk | None:
-        """The delta chunk of an event that a packed row can hold exactly; else None."""
-        return self._chunk
 
     @property
     def appends(self) -> bool:
@@ -100,17 +96,17 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
     @property
     def text(self) -> bytes:
         """The event as one storage row: compact UTF-8 JSON without a line break."""
-        return dumps(self.to_json()) if self._chunk is not None else self._text
+        return dumps(self.to_json()) if self.chunk is not None else self._text
 
     def to_json(self) -> Any:
         """The event as its JSON object, a new copy each time."""
-        if self._chunk is None:
+        if self.chunk is None:
             return loads(self._text)
         return {
             "type": self.type,
             "seq": self.seq,
             "time": self.time_ms,
-            "data": self._chunk.data(),
+            "data": self.chunk.data(),
         }
 
     def __repr__(self) -> str:
@@ -135,7 +131,7 @@ def event_of_value(value: Any, text: bytes) -> Event:
     if kind == CHUNK_TYPE and len(value) == 4 and seq >= 0:
         chunk = chunk_of(value.get("data"))
         if chunk is not None:
-            return Event(kind, int(seq), int(time), _chunk=chunk, _text=text)
+            return Event(kind, int(seq), int(time), chunk=chunk, _text=text)
     return Event(
         kind,
         int(seq),
@@ -155,7 +151,11 @@ def parse_surface(value: Any) -> str | Replace | None:
         return value
     if type(value) is Replace:
         value = {"op": "replace", "start": value.start, "end": value.end}
-    if type(value) is not dict or value.keys() != {"op", "start", "end"} or value["op"] != "replace":
+    if (
+        type(value) is not dict
+        or value.keys() != {"op", "start", "end"}
+        or value["op"] != "replace"
+    ):
         raise BadShape("surfaceOp", '"append" or {op: "replace", start, end}', shown(value))
     for key in ("start", "end"):
         if not is_seq(value[key]):

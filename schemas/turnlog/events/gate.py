@@ -1,8 +1,8 @@
 """The lossless JSON gate: a caller's value becomes a private snapshot, or a typed error.
 
-One pass reads, checks and copies, so that nothing the caller does later reaches the log. A recursive
-fast path serves ordinary values; whatever it does not take goes to an iterative path that decides
-exactly and names the place.
+One pass reads, checks and copies, so that nothing the caller does later reaches the log. A
+recursive fast path serves ordinary values; whatever it does not take goes to an iterative path that
+decides exactly and names the place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from .errors import NotLossless, TooLarge
+from .errors import NotLossless, TooLarge, type_name
 from .jsontext import dumps, loads
 
 __all__ = [
@@ -32,6 +32,7 @@ MAX_EVENT_BYTES = 8 * 1024 * 1024
 """Stored bytes of one event, or of one group, at most: what one Kafka record can carry."""
 
 _FAST_DEPTH = 64
+_LONG_TEXT = 256  # shorter strings count as one byte: looking at each would cost more than it saves
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -67,13 +68,13 @@ def snapshot(value: Any) -> Snapshot:
 def lossless_copy(value: Any) -> Any:
     """Check as `snapshot` does, and give a deep copy of the value instead of its text."""
     try:
-        return _copy_fast(value, _FAST_DEPTH, [MAX_EVENT_BYTES])
+        return _copy_fast(value, _FAST_DEPTH, [0])
     except (_NotFast, RuntimeError):  # RuntimeError: another thread changed a dict meanwhile
         return _copy_exact(value)
 
 
 def is_integer(value: Any) -> bool:
-    """Tell whether a stored JSON value is a whole number within ±(2^53 - 1); 1.0 counts, true not."""
+    """Tell whether a stored JSON value is a whole number within ±(2^53 - 1): 1.0 is."""
     kind = type(value)
     if kind is int:
         return bool(-MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER)
@@ -85,12 +86,15 @@ def is_seq(value: Any) -> bool:
     return is_integer(value) and value >= 0
 
 
-def _copy_fast(value: Any, depth: int, budget: list[int]) -> Any:
-    """Copy a plain value of little depth; `budget` bounds the work on shared substructure."""
+def _copy_fast(value: Any, depth: int, spent: list[int]) -> Any:
+    """Copy a plain value of little depth; `spent` counts the bytes that its text has at least.
+
+    The count bounds the work where a small value contains the same parts over and over.
+    """
     kind = type(value)
     if kind is str:
-        if len(value) > 256:
-            _spend(budget, len(value))
+        if len(value) > _LONG_TEXT:
+            _spend(spent, len(value))
         return value
     if kind is int:
         if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
@@ -101,31 +105,36 @@ def _copy_fast(value: Any, depth: int, budget: list[int]) -> Any:
     if kind is dict:
         if not depth:
             raise _NotFast
-        _spend(budget, len(value) + 1)
+        _spend(spent, 5 * len(value))
         depth -= 1
         copy = {}
         for key, item in value.items():
             if type(key) is not str:
                 raise _NotFast
-            if len(key) > 256:
-                _spend(budget, len(key))
-            copy[key] = _copy_fast(item, depth, budget)
+            if len(key) > _LONG_TEXT:
+                _spend(spent, len(key))
+            copy[key] = _copy_fast(item, depth, spent)
         return copy
     if kind is list:
         if not depth:
             raise _NotFast
-        _spend(budget, len(value) + 1)
+        _spend(spent, 2 * len(value))
         depth -= 1
-        return [_copy_fast(item, depth, budget) for item in value]
+        return [_copy_fast(item, depth, spent) for item in value]
     if kind is float and -inf < value < inf and (value or copysign(1.0, value) > 0):
         return value
     raise _NotFast
 
 
-def _spend(budget: list[int], amount: int) -> None:
-    budget[0] -= amount
-    if budget[0] < 0:
-        raise _NotFast
+def _spend(spent: list[int], size: int) -> None:
+    """Count bytes that the text must have: five an item of an object, two of a list, long strings.
+
+    Never more than it has: brackets, quotes, colons, commas, and one byte of each item itself. Both
+    paths count alike, so that they refuse at the same place.
+    """
+    spent[0] += size
+    if spent[0] > MAX_EVENT_BYTES:
+        raise TooLarge(spent[0], MAX_EVENT_BYTES)
 
 
 def _copy_exact(value: Any) -> Any:
@@ -135,7 +144,7 @@ def _copy_exact(value: Any) -> Any:
     frames: list[tuple[Any, Any, int]] = [(root, iter([(0, value)]), 0)]
     path: list[str | int] = []
     open_ids: set[int] = set()
-    size = 0
+    spent = [0]
     while frames:
         target, items, identity = frames[-1]
         try:
@@ -149,22 +158,25 @@ def _copy_exact(value: Any) -> Any:
         at_root = len(frames) == 1
         if not at_root:
             if isinstance(target, dict) and type(key) is not str:
-                raise NotLossless(path, f"a key of type {type(key).__name__}")
+                raise NotLossless(path, f"a key of type {type_name(type(key))}")
             path.append(key)
-        size += 1 + (len(key) if type(key) is str else 0) + (len(item) if type(item) is str else 0)
-        if size > MAX_EVENT_BYTES:
-            raise TooLarge(size, MAX_EVENT_BYTES)
+            if type(key) is str and len(key) > _LONG_TEXT:
+                _spend(spent, len(key))
         if type(item) is dict or type(item) is list:
             if id(item) in open_ids:
                 raise NotLossless(path, "a value that contains itself")
             open_ids.add(id(item))
+            _spend(spent, (5 if type(item) is dict else 2) * len(item))
             copy: Any = {} if type(item) is dict else []
             # A list of the items is taken at once: another thread can't change it under the walk.
             pairs = list(item.items()) if type(item) is dict else list(enumerate(item))
             _put(target, key, copy)
             frames.append((copy, iter(pairs), id(item)))
             continue
-        _refuse_lossy(item, path)
+        if type(item) is not str:
+            _refuse_lossy(item, path)
+        elif len(item) > _LONG_TEXT:
+            _spend(spent, len(item))
         _put(target, key, item)
         if path and not at_root:
             path.pop()
@@ -179,9 +191,9 @@ def _put(target: Any, key: str | int, item: Any) -> None:
 
 
 def _refuse_lossy(item: Any, path: list[str | int]) -> None:
-    """Raise NotLossless unless `item` is a lossless scalar."""
+    """Raise NotLossless unless `item`, which is no string, is a lossless scalar."""
     kind = type(item)
-    if kind is str or kind is bool or item is None:
+    if kind is bool or item is None:
         return
     if kind is int:
         if not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
@@ -192,4 +204,4 @@ def _refuse_lossy(item: Any, path: list[str | int]) -> None:
         if item == 0 and copysign(1.0, item) < 0:
             raise NotLossless(path, "negative zero")
     else:
-        raise NotLossless(path, f"a value of type {kind.__qualname__}")
+        raise NotLossless(path, f"a value of type {type_name(kind)}")

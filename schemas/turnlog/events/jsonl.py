@@ -125,7 +125,11 @@ def scan_jsonl(source: ByteSource, *, max_line_bytes: int = MAX_LINE_BYTES) -> I
         ):
             try:
                 quick = quick_packed(line)
-                row = Row(line, *quick) if quick else row_of_value(orjson.loads(line), line)
+                row = (
+                    Row(line, *quick, packed=True)
+                    if quick
+                    else row_of_value(orjson.loads(line), line)
+                )
             except (BadRow, orjson.JSONDecodeError):
                 pass  # the examiner says why, or reads it after all
             else:

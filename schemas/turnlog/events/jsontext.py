@@ -57,7 +57,7 @@ def dumps(value: Any) -> bytes:
     """
     try:
         return orjson.dumps(value)
-    except TypeError:  # deeper than the library goes, a lone surrogate, or an integer beyond 64 bits
+    except TypeError:  # too deep for the library, a lone surrogate, an integer beyond 64 bits
         return "".join(_write_exact(value)).encode("utf-8")
 
 

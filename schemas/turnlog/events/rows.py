@@ -79,22 +79,19 @@ class ChunkRun:
         self.texts = [text]
         self.gaps: list[int] = []
 
-    def takes(self, event: Event) -> bool:
-        """Tell whether the event goes on this run."""
-        chunk = event.chunk
-        return (
-            chunk is not None
-            and event.seq == self.next_seq
-            and chunk.head == self.head
-            and -MAX_SAFE_INTEGER <= event.time_ms - self.last_time_ms <= MAX_SAFE_INTEGER
-        )
-
-    def add(self, time_ms: int, text: str) -> None:
-        """Add the next member; the caller has asked `takes`."""
-        self.texts.append(text)
-        self.gaps.append(time_ms - self.last_time_ms)
+    def take(self, event: Event) -> bool:
+        """Add an event where it goes on the run, and tell whether it did."""
+        chunk, time_ms = event.chunk, event.time_ms
+        if chunk is None or event.seq != self.next_seq or chunk.head != self.head:
+            return False
+        gap = time_ms - self.last_time_ms
+        if not -MAX_SAFE_INTEGER <= gap <= MAX_SAFE_INTEGER:
+            return False
+        self.texts.append(chunk.text)
+        self.gaps.append(gap)
         self.last_time_ms = time_ms
         self.next_seq += 1
+        return True
 
     def rows(self) -> list[Row]:
         """The run as storage rows: one packed row, or fewer than MIN_RUN events."""
@@ -103,20 +100,20 @@ class ChunkRun:
             times = accumulate(self.gaps, initial=self.time0_ms)
             return [
                 _row_of_event(
-                    Event(CHUNK_TYPE, self.seq0 + k, time_ms, _chunk=Chunk(self.head, text))
+                    Event(CHUNK_TYPE, self.seq0 + k, time_ms, chunk=Chunk(self.head, text))
                 )
                 for k, (time_ms, text) in enumerate(zip(times, self.texts, strict=True))
             ]
-        turn, step, index, kind, call_id, name = self.head
-        data: dict[str, Any] = {"turn": turn, "step": step, "index": index}
-        if call_id is not None:
-            data["id"] = call_id
-            if name is not None:
-                data["name"] = name
+        head = self.head
+        data: dict[str, Any] = {"turn": head.turn, "step": head.step, "index": head.index}
+        if head.id is not None:
+            data["id"] = head.id
+            if head.name is not None:
+                data["name"] = head.name
         data["dt"] = self.gaps
-        data["texts" if call_id is None else "args"] = self.texts
+        data["texts" if head.id is None else "args"] = self.texts
         value = {
-            "type": _ROW_TYPE[kind],
+            "type": _ROW_TYPE[head.kind],
             "seq0": self.seq0,
             "time0": self.time0_ms,
             "data": data,
@@ -127,8 +124,11 @@ class ChunkRun:
 def parse_row(text: bytes) -> Row:
     """Read one storage row: a packed row is checked in full, an event for type, seq and time.
 
-    Raises BadRow where the text is no JSON or neither; nothing is ever dropped from a row.
+    Raises BadRow where the text is no JSON, neither of both, or no single line; nothing is ever
+    dropped from a row.
     """
+    if b"\n" in text:
+        raise BadRow("expected one line, found a line end")
     quick = quick_packed(text)
     if quick is not None:
         return Row(text, *quick, packed=True)
@@ -164,8 +164,7 @@ def pack(events: Iterable[Event]) -> Iterator[Row]:
     run: ChunkRun | None = None
     for event in events:
         if run is not None:
-            if run.takes(event) and event.chunk is not None:
-                run.add(event.time_ms, event.chunk.text)
+            if run.take(event):
                 continue
             yield from run.rows()
             run = None
@@ -206,7 +205,7 @@ def _members(value: dict[str, Any]) -> list[Event]:
     times = accumulate(map(int, data["dt"]), initial=int(value["time0"]))
     texts = data["texts" if call_id is None else "args"]
     return [
-        Event(CHUNK_TYPE, seq, time_ms, _chunk=Chunk(head, text))
+        Event(CHUNK_TYPE, seq, time_ms, chunk=Chunk(head, text))
         for seq, (time_ms, text) in enumerate(zip(times, texts, strict=True), int(value["seq0"]))
     ]
 
@@ -251,7 +250,7 @@ def _times_are_safe(time0: int | float, gaps: list[Any]) -> bool:
         if max(gaps) > MAX_SAFE_INTEGER or min(gaps) < -MAX_SAFE_INTEGER:
             return False
         times = list(accumulate(gaps, initial=int(time0)))
-        return -MAX_SAFE_INTEGER <= min(times) and max(times) <= MAX_SAFE_INTEGER
+        return min(times) >= -MAX_SAFE_INTEGER and max(times) <= MAX_SAFE_INTEGER
     if not all(map(is_integer, gaps)):
         return False
     return _times_are_safe(time0, list(map(int, gaps)))

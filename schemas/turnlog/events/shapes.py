@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .blocks import check_blocks
 from .errors import BadShape, shown
 from .gate import is_integer, is_seq
 
-__all__ = ["check_core_shape", "check_message", "check_stored_shape"]
+__all__ = ["check_core_shape", "check_integers", "check_message", "check_stored_shape"]
 
 
 def check_message(message: Any, role: str, field: str, *, source_kind: str | None = None) -> None:
@@ -49,6 +50,34 @@ def check_core_shape(type: str, data: Any) -> None:
     check = _CORE.get(type)
     if check is not None:
         check(data)
+
+
+def check_integers(type: str, data: Any) -> None:
+    """Check that the integers of a core event are of type `int`: 1.0 is for readers only.
+
+    The caller has asked `check_core_shape`. Raises BadShape.
+    """
+    for path in _INTEGERS.get(type, ()):
+        value = data
+        for key in path:
+            value = value.get(key)
+        if isinstance(value, float):
+            raise BadShape(".".join(("data", *path)), "an int", shown(value))
+
+
+_TURN, _STEP = ("turn",), ("step",)
+_INTEGERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "turn/start": (_TURN,),
+    "turn/end": (_TURN,),
+    "step/start": (_TURN, _STEP),
+    "step/end": (_TURN, _STEP),
+    "assistant/chunk": (_TURN, _STEP, ("chunk", "index")),
+    "assistant/message": (_TURN, _STEP),
+    "tool/call": (_TURN, _STEP),
+    "tool/result": (_TURN, _STEP),
+    "request/context": (("contextWindow",),),
+    "agent/inbox/spliced": (("start",), ("removedCount",)),
+}
 
 
 def _user_message(data: Any) -> None:
@@ -139,6 +168,9 @@ def _step(data: Any) -> None:
     _seqs(data, ("turn", "step"))
 
 
+_INDEXED = ("block-start", "text-delta", "reasoning-delta", "tool-call-delta", "block-end")
+
+
 def _chunk(data: Any) -> None:
     _step(data)
     chunk = data.get("chunk")
@@ -146,9 +178,8 @@ def _chunk(data: Any) -> None:
     _object(chunk, field)
     _filled(chunk, "type", field)
     kind = chunk["type"]
-    if kind in ("block-start", "text-delta", "reasoning-delta", "tool-call-delta", "block-end"):
-        if not is_integer(chunk.get("index")):
-            raise BadShape(f"{field}.index", "an integer", shown(chunk.get("index")))
+    if kind in _INDEXED and not is_integer(chunk.get("index")):
+        raise BadShape(f"{field}.index", "an integer", shown(chunk.get("index")))
     if kind == "block-start":
         _string(chunk, "blockType", field)
     elif kind in ("text-delta", "reasoning-delta"):
@@ -166,8 +197,13 @@ def _chunk(data: Any) -> None:
         raise BadShape(f"{field}.reason", "the reason", "nothing")
 
 
+def _message(data: Any) -> None:
+    check_blocks(data["content"], "data.content")
+
+
 def _message_of_step(data: Any) -> None:
     _step(data)
+    check_blocks(data["message"]["content"], "data.message.content")
     if "interrupted" in data and data["interrupted"] is not True:
         raise BadShape("data.interrupted", "true", shown(data["interrupted"]))
 
@@ -181,6 +217,7 @@ def _tool_call(data: Any) -> None:
 
 def _result_of_step(data: Any) -> None:
     _step(data)
+    check_blocks(data["message"]["content"], "data.message.content")
     if "error" in data:
         _object(data["error"], "data.error")
         _string(data["error"], "name", "data.error")
@@ -218,6 +255,7 @@ def _inbox_spliced(data: Any) -> None:
     _list(data, "inserted", "data")
     for index, message in enumerate(data["inserted"]):
         check_message(message, "user", f"data.inserted[{index}]")
+        check_blocks(message["content"], f"data.inserted[{index}].content")
     if "outcome" in data:
         _one_of(data, "outcome", ("canceled",), "data")
 
@@ -231,6 +269,7 @@ _CORE: dict[str, Callable[[Any], None]] = {
     "turn/end": _turn_end,
     "step/start": _step,
     "step/end": _step,
+    "user/message": _message,
     "assistant/chunk": _chunk,
     "assistant/message": _message_of_step,
     "tool/call": _tool_call,

@@ -87,7 +87,13 @@ class Registry:
         Raises BadShape for an empty type, one that a known event or a packed row already bears, and
         one registered before.
         """
-        if not type or type in KNOWN_TYPES or type in PACKED_TYPES or type in LEGACY_TYPES:
+        if (
+            not isinstance(type, str)
+            or not type
+            or type in KNOWN_TYPES
+            or type in PACKED_TYPES
+            or type in LEGACY_TYPES
+        ):
             raise BadShape("type", "a type of the embedder's own", shown(type))
         if type in self._own:
             raise BadShape("type", "a type not registered before", shown(type))

@@ -10,7 +10,7 @@ from typing import Any
 
 from turnlog.events.errors import BadShape, InvariantBreach
 from turnlog.events.event import Draft, Event
-from turnlog.events.gate import lossless_copy
+from turnlog.events.gate import is_seq, lossless_copy
 from turnlog.events.shapes import check_stored_shape
 
 from .calls import named_calls
@@ -38,8 +38,8 @@ def late_result(log: Log, turn: int, step: int, call_id: str, message: Any) -> l
     where it is not legal.
     """
     for name, number in (("turn", turn), ("step", step)):
-        if type(number) is not int or number < 0:
-            raise BadShape(name, "a non-negative integer", shown(number))
+        if type(number) is not int or not is_seq(number):
+            raise BadShape(name, "a non-negative integer", "another value")
     message = lossless_copy(message)
     check_stored_shape("tool/result", {"message": message})
     if message["source"]["callId"] != call_id:

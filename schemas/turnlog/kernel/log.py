@@ -14,7 +14,6 @@ from turnlog.events.rows import ChunkRun, Row
 __all__ = ["Log", "RowLog"]
 
 
-
 class Log(msgspec.Struct, frozen=True):
     """A header and packed rows: one session as it stood at one moment; immutable.
 
@@ -69,12 +68,12 @@ class RowLog:
 
     def append(self, event: Event) -> None:
         """Add the next event; the caller has checked its seq."""
-        run, chunk = self._run, event.chunk
+        run = self._run
         if run is not None:
-            if chunk is not None and run.takes(event):
-                run.add(event.time_ms, chunk.text)
+            if run.take(event):
                 return
             self.seal()
+        chunk = event.chunk
         if chunk is not None:
             self._run = ChunkRun(chunk.head, event.seq, event.time_ms, chunk.text)
         else:
@@ -129,7 +128,9 @@ class RowLog:
         return Log(header, self.rows())
 
 
-def events_between(rows: list[Row] | tuple[Row, ...], start: int, end: int | None) -> Iterator[Event]:
+def events_between(
+    rows: list[Row] | tuple[Row, ...], start: int, end: int | None
+) -> Iterator[Event]:
     """Give the events of dense rows from `start` (inclusive) to `end` (exclusive)."""
     begin = bisect_right(rows, start, key=_last_seq_exclusive)
     for index in range(begin, len(rows)):

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from turnlog.events.gate import is_integer
 
+from .lenient import is_object
+
 __all__ = [
     "IN_SOME_TURN",
     "IN_STEP",
@@ -123,12 +125,11 @@ class Counter:
 
 def shown(value: Any) -> str:
     """A stored JSON value in a reason: short, and the same at any depth."""
-    kind = type(value)
-    if value is None or kind is bool:
-        return "nothing" if value is None else str(value).lower()
-    if kind is dict or kind is list:
-        return "an object" if kind is dict else "a list"
-    return f"{value!r:.80}"
+    if value is None:
+        return "nothing"
+    if isinstance(value, str | int | float):
+        return str(value).lower() if isinstance(value, bool) else f"{value!r:.80}"
+    return "an object" if is_object(value) else "a list"
 
 
 def is_number(value: Any, expected: int) -> bool:

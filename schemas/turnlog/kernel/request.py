@@ -6,6 +6,7 @@ Rules: semantics.md section 5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any, Literal
 
 import msgspec
@@ -55,7 +56,7 @@ class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @classmethod
     def of(cls, header: Any, messages: Iterable[Any]) -> Request:
-        """Make a request of a header (JSON, None for none) and messages (JSON, or a log's Messages).
+        """Make a request of a header (None for none) and messages: JSON, or a log's Messages.
 
         JSON is copied by the gate.
         Raises NotLossless, TooLarge, and BadShape where the header has no config.
@@ -284,9 +285,12 @@ def prefix_reusable(a: Request, b: Request) -> bool:
 
 
 def _shown(header: dict[str, Any], field: str) -> str:
-    """A field of a header for an error's text, without the content of what may be long."""
-    if field in ("system", "tools"):
-        text = dumps(header[field]) if field in header else b""
-        return f"one of {len(text)} bytes" if text else "none"
-    config = header["config"]
-    return repr(config[field])[:80] if field in config else "none"
+    """A field of a header for an error's text; of the prompt itself only its size and digest."""
+    is_prompt = field in ("system", "tools")
+    holder = header if is_prompt else header["config"]
+    if field not in holder:
+        return "none"
+    if is_prompt:
+        text = dumps(holder[field])
+        return f"one of {len(text)} bytes, SHA-256 {sha256(text).hexdigest()[:16]}"
+    return repr(holder[field])[:80]

@@ -114,7 +114,9 @@ def _checked_event(row: Row) -> Event:
     value = loads(row.text)
     event = event_of_value(value, row.text)
     if not value.keys() <= ENVELOPE_KEYS:
-        raise BadShape("event", "the keys of the envelope", f"{min(value.keys() - ENVELOPE_KEYS)!r}")
+        raise BadShape(
+            "event", "the keys of the envelope", f"{min(value.keys() - ENVELOPE_KEYS)!r}"
+        )
     if "data" not in value:
         raise BadShape("data", "a value", "nothing")
     if not is_seq(value["seq"]):

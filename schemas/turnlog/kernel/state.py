@@ -78,17 +78,20 @@ class SessionState:
         """
         if isinstance(events, Event):
             return self._apply_one(events)
-        batch = list(events)
+        batch = events if isinstance(events, list) else list(events)
         if len(batch) == 1:
             return self._apply_one(batch[0])
-        on_surface = [event for event in batch if event.type in SURFACE_TYPES]
+        on_surface = sum(event.chunk is None and event.type in SURFACE_TYPES for event in batch)
         # A refused batch leaves no trace: more than one change is tried on a copy first.
-        target = self._surface.copy() if len(on_surface) > 1 else self._surface
+        target = self._surface.copy() if on_surface > 1 else self._surface
         next_seq = self._next_seq
         changes: list[SurfaceChange] = []
         for event in batch:
-            _check_seq(event, next_seq)
+            if event.seq != next_seq:
+                raise _wrong_seq(event, next_seq)
             next_seq += 1
+            if event.chunk is not None:
+                continue
             change = target.plan(event)
             if change is not None:
                 changes.append(change)
@@ -160,13 +163,16 @@ class SessionState:
         return state
 
     def _apply_one(self, event: Event) -> list[SurfaceChange]:
-        _check_seq(event, self._next_seq)
+        if event.seq != self._next_seq:
+            raise _wrong_seq(event, self._next_seq)
+        if event.chunk is not None:  # a delta is log-only: most events, and nothing to plan
+            self._next_seq += 1
+            return []
         change = self._surface.plan(event)
         self._surface.commit(change)
         self._next_seq += 1
         return [] if change is None else [change]
 
 
-def _check_seq(event: Event, next_seq: int) -> None:
-    if event.seq != next_seq:
-        raise BadShape("seq", str(next_seq), str(event.seq))
+def _wrong_seq(event: Event, next_seq: int) -> BadShape:
+    return BadShape("seq", str(next_seq), str(event.seq))

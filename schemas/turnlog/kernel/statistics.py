@@ -159,11 +159,11 @@ def statistics(log: Log, start: int = 0) -> Statistics:
     """
     fold = StatisticsFold()
     for row in log.rows:
-        if row.first_seq + row.count <= start or (row.packed and not fold.awaits_first_token):
+        # No step is open yet in a packed row that begins below `start`: no member of it counts.
+        if row.first_seq < start or (row.packed and not fold.awaits_first_token):
             continue
         for event in row.events():
-            if event.seq >= start:
-                fold.fold(event)
+            fold.fold(event)
     return fold.totals
 
 

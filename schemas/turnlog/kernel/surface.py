@@ -81,6 +81,8 @@ class Surface:
             raise _refuse(event, str(error)) from None
         if operation is None:
             raise _refuse(event, f"{event.type} must carry a surfaceOp")
+        if event.seq in self._identities:  # two nodes of one seq could not be told apart
+            raise _refuse(event, "an event of this seq stands on the Surface already")
         _check_sources(event, sources)
         identity = result_identity(event.data) if event.type == "tool/result" else None
         if isinstance(operation, Replace):
@@ -223,5 +225,3 @@ def _check_sources(event: Event, sources: tuple[int, ...] | None) -> None:
 
 def _refuse(event: Event, reason: str) -> SurfaceRefused:
     return SurfaceRefused(reason, seq=event.seq)
-
-

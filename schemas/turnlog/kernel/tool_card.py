@@ -17,11 +17,11 @@ from turnlog.events.event import Event
 
 from .anchors import OWN_ITEM, ItemKey, OpenItem, Span
 from .calls import NOT_STARTED_CODE, OUTCOME_UNKNOWN_CODE, result_call_id
+from .late import LATE_RESULT
 from .lenient import at, is_object, items_of, required, text_at
 
-__all__ = ["CallText", "CardFold", "OpenCard", "ToolCard", "ToolResult", "ToolState"]
+__all__ = ["CallText", "CardTracker", "OpenCard", "ToolCard", "ToolResult", "ToolState"]
 
-_LATE_RESULT = "tool/late-result"
 _CLOSES = frozenset({"step/end", "turn/start", "turn/end"})
 
 
@@ -167,7 +167,7 @@ class OpenCard(OpenItem):
         return ToolState.NOT_STARTED if self.final else ToolState.INTENT
 
 
-class CardFold:
+class CardTracker:
     """The tool cards of a growing session; the caller leaves out what replaces on the Surface."""
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ class CardFold:
             return self._called(event, data)
         if event.type == "tool/result":
             return self._answered(event, data)
-        if event.type == _LATE_RESULT:
+        if event.type == LATE_RESULT:
             return [self._stray(event, data, text_at(data, "callId"))]
         if event.type in _CLOSES:
             return self._close_all()

@@ -18,11 +18,13 @@ from turnlog.events.header import Header
 from turnlog.events.vocabulary import SURFACE_TYPES
 
 from .anchors import OWN_ITEM, ItemKey, OpenItem, Span, SpanList
+from .late import LATE_RESULT
 from .lenient import at, data_of, is_object, number_at, text_at
 from .log import Log
-from .stream import OpenAttempt, StreamAttempt, StreamFold
+from .stream import AttemptTracker
+from .stream_attempt import OpenAttempt, StreamAttempt
 from .surface_history import SurfaceHistory
-from .tool_card import CardFold, OpenCard, ToolCard
+from .tool_card import CardTracker, OpenCard, ToolCard
 from .transcript_items import LineageMarker, MessageItem, Price, ReplaceMarker, TurnEnd
 
 __all__ = ["Item", "TranscriptFold", "transcript"]
@@ -31,11 +33,8 @@ Item = MessageItem | ToolCard | StreamAttempt | ReplaceMarker | TurnEnd | Lineag
 """One transcript item: all have `key`, `spans` and `final`."""
 
 _PRICES = frozenset({"compaction/summary", "compaction/prune"})
-_READ = (
-    SURFACE_TYPES
-    | _PRICES
-    | {CHUNK_TYPE, "llm/retry", "tool/call", "tool/late-result"}
-    | {"turn/end"}
+_READS_DATA = (
+    SURFACE_TYPES | _PRICES | {CHUNK_TYPE, "llm/retry", "tool/call", LATE_RESULT, "turn/end"}
 )
 
 
@@ -51,8 +50,8 @@ class TranscriptFold:
     def __init__(self, header: Header) -> None:
         self._lineage = _lineage_marker(header)
         self._history = SurfaceHistory()
-        self._streams = StreamFold()
-        self._cards = CardFold()
+        self._attempts = AttemptTracker()
+        self._cards = CardTracker()
         self._price: Price | None = None
         self._held: deque[Item | OpenCard | OpenAttempt] = deque()
         self._by_key: dict[ItemKey, Item | OpenCard | OpenAttempt] = {}
@@ -69,10 +68,10 @@ class TranscriptFold:
             touched.append(self._lineage)
             self._lineage = None
         if event.chunk is not None:
-            touched += self._streams.take(event, None)
+            touched += self._attempts.take(event, None)
         else:
-            data = data_of(event) if event.type in _READ else None
-            touched += self._streams.take(event, data)
+            data = data_of(event) if event.type in _READS_DATA else None
+            touched += self._attempts.take(event, data)
             touched += self._items_of(event, data)
         for entry in touched:
             if isinstance(entry, OpenItem):

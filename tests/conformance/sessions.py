@@ -1,5 +1,0 @@
-"""TEMPORARY"""
-from typing import Any
-def session_class() -> Any:
-    from turnlog.session.session import Session
-    return Session
