@@ -45,9 +45,7 @@ def _pick(values: list[Value], random: Random, fits: Callable[[Value], bool]) ->
     return random.choice(places) if places else None
 
 
-def _edit(
-    fits: Callable[[Value], bool], *edits: Callable[[Value], object]
-) -> Breaker:
+def _edit(fits: Callable[[Value], bool], *edits: Callable[[Value], object]) -> Breaker:
     """Break a random event that fits, by one of the edits."""
 
     def breaker(values: list[Value], random: Random) -> int | None:
@@ -217,7 +215,9 @@ BREAKERS: dict[str, Breaker] = {
     "surface/result differs": _edit(
         _replaced_result, _put("meta", "other", "data"), _put("turn", True, "data")
     ),
-    "sources/twice": _edit(_cited, lambda value: value["sourceEventSeqs"].append(value["sourceEventSeqs"][0])),
+    "sources/twice": _edit(
+        _cited, lambda value: value["sourceEventSeqs"].append(value["sourceEventSeqs"][0])
+    ),
     "sources/own": _edit(_surface, lambda value: value.update(sourceEventSeqs=[value["seq"]])),
     "sources/none": _edit(_is("user/message"), _put("sourceEventSeqs", [])),
     "sources/no seq": _edit(_surface, _put("sourceEventSeqs", [-1]), _put("sourceEventSeqs", {})),

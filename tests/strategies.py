@@ -56,9 +56,7 @@ lossless_floats: st.SearchStrategy[float] = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x or 0.0),  # no negative zero
 )
 
-_scalars = st.one_of(
-    st.none(), st.booleans(), safe_integers, lossless_floats, any_text
-)
+_scalars = st.one_of(st.none(), st.booleans(), safe_integers, lossless_floats, any_text)
 
 
 def _nested(scalars: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

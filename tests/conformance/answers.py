@@ -18,7 +18,7 @@ _NAMED_INDEX = re.compile(r"\bat index (\d+)\b")
 
 
 class Answer(NamedTuple):
-    """One comparison: the recorded answer `item` (0 where an op has one), and what `by` gave for it."""
+    """One comparison: the recorded answer `item`, counted from 0, and what `by` gave for it."""
 
     item: int
     by: str
@@ -31,7 +31,7 @@ Op = Callable[[Case, Any], Iterator[Answer]]
 
 
 class Crash:
-    """An exception that is no refusal: equal to no answer, shown with the place where it was raised."""
+    """An exception that is no refusal: equal to no answer, shown with its place."""
 
     def __init__(self, error: Exception) -> None:
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -55,7 +55,7 @@ def outcome(call: Callable[[], Any], *refusals: type[TurnlogError]) -> Any:
             if hasattr(error, key):
                 facts[key] = getattr(error, key)
         return facts
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 whatever it is, it is reported as no answer
         return Crash(error)
 
 

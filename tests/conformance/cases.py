@@ -35,7 +35,7 @@ class Case:
 
 
 def read_value(text: bytes) -> Any:
-    """Read a JSON value; an integer -0 stays negative zero, as it is in the source of the answers."""
+    """Read a JSON value; an integer -0 stays negative zero, as it does in JavaScript."""
     if _NEGATIVE_ZERO.search(text):
         return json.loads(text, parse_int=_integer)
     return json.loads(text)

@@ -1,7 +1,7 @@
-"""Compare JSON values strictly: the runner's own comparer, so that no fault is shared with the product.
+"""Compare JSON values strictly: code of the runner's own, which shares no fault with the product.
 
-Numbers compare by value and `true` is never 1; -0.0 equals 0. A missing key is not null. The order of
-an object's keys does not count, the order of a list does. Iterative: any depth.
+Numbers compare by value and `true` is never 1; -0.0 equals 0. A missing key is not null. The order
+of an object's keys does not count, the order of a list does. Iterative: any depth.
 """
 
 from __future__ import annotations
@@ -50,13 +50,10 @@ def differences(expected: Any, found: Any) -> Iterator[Difference]:
         path, want, have = stack.pop()
         if type(want) is dict and type(have) is dict:
             stack.extend(
-                ((path, key), MISSING, have[key])
-                for key in reversed(have)
-                if key not in want
+                ((path, key), MISSING, have[key]) for key in reversed(have) if key not in want
             )
             stack.extend(
-                ((path, key), item, have.get(key, MISSING))
-                for key, item in reversed(want.items())
+                ((path, key), item, have.get(key, MISSING)) for key, item in reversed(want.items())
             )
         elif type(want) is list and type(have) is list:
             longer = max(len(want), len(have))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .answers import Answer, Op
 from .cases import Case
-from .compare import Difference, differences
+from .compare import differences
 
 __all__ = ["Group", "Result", "check", "groups_of"]
 
@@ -77,7 +77,7 @@ def _check_case(op: Op, case: Case, recorded: Any) -> tuple[list[str], set[int]]
         for given in op(case, recorded):
             items.add(given.item)
             lines.extend(_compare(given, many=type(recorded) is list))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 whatever it is, it is reported
         lines.append(f"    the runner stopped here: {type(error).__name__}: {error}")
     return lines, items
 
@@ -85,14 +85,10 @@ def _check_case(op: Op, case: Case, recorded: Any) -> tuple[list[str], set[int]]
 def _compare(given: Answer, *, many: bool) -> list[str]:
     found = list(islice(differences(given.expected, given.found), _MAX_DIFFERENCES + 1))
     label = f"answer {given.item}, {given.by}" if many else given.by
-    lines = [f"    {label}: {_difference(item)}" for item in found[:_MAX_DIFFERENCES]]
+    lines = [f"    {label}: {item}" for item in found[:_MAX_DIFFERENCES]]
     if len(found) > _MAX_DIFFERENCES:
         lines.append(f"    {label}: and more")
     return lines
-
-
-def _difference(difference: Difference) -> str:
-    return str(difference)
 
 
 def _report(group: Group, blocks: list[str]) -> str:

@@ -12,7 +12,7 @@ __all__ = ["OPS"]
 
 OPS: Final[Mapping[str, Op]] = {
     "append": ops_session.check_append,
-    "child": ops_views.check_child,
+    "child": ops_session.check_child,
     "closers": ops_views.check_closers,
     "documents": ops_views.check_documents,
     "events": ops_log.check_event_count,

@@ -1,9 +1,10 @@
-"""The ops that rebuild a session, and those on its rows: restore, prefix, live, known, pack, unpack."""
+"""The ops that rebuild a session, and those on its rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -36,17 +37,17 @@ __all__ = [
 
 
 def check_restore(case: Case, recorded: Any) -> Iterator[Answer]:
-    header, id = case.inputs["header"], case.inputs.get("id")
+    header, asked = case.inputs["header"], case.inputs.get("id")
     kept: list[Any] = []
 
     def by_kernel() -> Any:
-        restored = restore(header, rows_of(case), id=id)
+        restored = restore(header, rows_of(case), id=asked)
         kept.extend(_json(restored.log.events()))
         return kernel_value(restored)
 
     def by_session() -> Any:
-        asked = id if id is not None else header["id"]
-        return session_value(Session.from_restore(asked, events_of(case), header))
+        name = header["id"] if asked is None else asked
+        return session_value(Session.from_restore(name, events_of(case), header))
 
     yield answer(0, "by the kernel", recorded, outcome(by_kernel, RestoreRefused))
     yield answer(0, "by the session", recorded, outcome(by_session, RestoreRefused))
@@ -55,21 +56,21 @@ def check_restore(case: Case, recorded: Any) -> Iterator[Answer]:
 
 
 def check_prefix(case: Case, recorded: Any) -> Iterator[Answer]:
-    header, id = case.inputs["header"], case.inputs.get("id")
+    header, asked = case.inputs["header"], case.inputs.get("id")
     whole = log_of(case)
     for item, expected in enumerate(recorded):
         length = expected["length"]
 
         def by_restore(length: int = length) -> Any:
-            return kernel_value(restore(header, islice(rows_of(case), length), id=id))
+            return kernel_value(restore(header, islice(rows_of(case), length), id=asked))
 
         def by_prefix(length: int = length) -> Any:
-            return kernel_value(restore(header, whole.prefix(length).rows, id=id))
+            return kernel_value(restore(header, whole.prefix(length).rows, id=asked))
 
         for by, call in (("of the events", by_restore), ("of the log's prefix", by_prefix)):
             found = outcome(call, RestoreRefused)
             yield answer(item, by, _without(expected, "length"), found)
-        at = outcome(lambda length=length: _values(messages(whole, length)), RestoreRefused)
+        at = outcome(partial(_messages_at, whole, length), RestoreRefused)
         if expected["ok"]:
             wanted = {"ok": True, "value": expected["value"]["messages"]}
             yield answer(item, "messages of the log at", wanted, at)
@@ -199,6 +200,10 @@ def session_value(session: Session) -> dict[str, Any]:
     }
 
 
+def _messages_at(log: Log, seq: int) -> list[Any]:
+    return _values(messages(log, seq))
+
+
 def _json(events: Iterable[Event]) -> list[Any]:
     return [event.to_json() for event in events]
 
@@ -215,7 +220,8 @@ def _replaces_by_nothing(event: Event) -> bool:
     if event.surface_value is None or event.appends:
         return False
     data = event.to_json()["data"]
-    return (data if event.type == "user/message" else data["message"])["content"] == []
+    message = data if event.type == "user/message" else data["message"]
+    return bool(message["content"] == [])
 
 
 def whole_numbers_as_ints(value: Any) -> Any:
@@ -224,7 +230,9 @@ def whole_numbers_as_ints(value: Any) -> Any:
     containers: list[Any] = [root]
     while containers:
         container = containers.pop()
-        for place, item in list(enumerate(container) if type(container) is list else container.items()):
+        for place, item in list(
+            enumerate(container) if type(container) is list else container.items()
+        ):
             if type(item) is float and item.is_integer():
                 container[place] = int(item)
             elif type(item) is list or type(item) is dict:

@@ -1,24 +1,33 @@
-"""The ops that call an open session: append, inboxCalls."""
+"""The ops that call an open session: append, child, inboxCalls."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from turnlog.events.errors import CallerError
+from turnlog.events.errors import CallerError, RestoreRefused
+from turnlog.events.header import Header
 from turnlog.kernel import inbox_plan
+from turnlog.kernel.fork import child_header, plan_fork
 from turnlog.kernel.inbox import SPLICED, Inbox
 from turnlog.kernel.inbox_plan import InboxPlan
+from turnlog.kernel.log import Log
+from turnlog.kernel.restore import restore
+from turnlog.session.memory import MemoryLogs
 from turnlog.session.session import Session
+from turnlog.session.stores import MemoryStore
 
 from .answers import Answer, answer, outcome
 from .cases import Case
-from .ops_log import session_value
+from .inputs import log_of, rows_of
+from .ops_log import kernel_value, session_value
 from .ops_views import inbox_ids
 
-__all__ = ["check_append", "check_inbox_calls", "put_numbers_in"]
+__all__ = ["check_append", "check_child", "check_inbox_calls", "put_numbers_in"]
 
+_CHILD_ID = "child"
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0": -0.0}
 
 
@@ -30,7 +39,7 @@ def check_append(case: Case, recorded: Any) -> Iterator[Answer]:
     yield Answer(0, "parts", sorted(recorded), ["calls", "value"])
     yield Answer(0, "number of calls", len(recorded["calls"]), len(calls))
     for index, (call, expected) in enumerate(zip(calls, recorded["calls"], strict=True)):
-        found = outcome(lambda call=call: _append(session, put_numbers_in(call)), CallerError)
+        found = outcome(partial(_append, session, put_numbers_in(call)), CallerError)
         if type(found) is dict and found["ok"]:
             found = {"ok": True, "seq": found["value"]}
         yield answer(0, f"call {index}", expected, found)
@@ -44,14 +53,23 @@ def check_inbox_calls(case: Case, recorded: Any) -> Iterator[Answer]:
     yield Answer(0, "parts", sorted(recorded), ["calls", "logged", "value"])
     yield Answer(0, "number of calls", len(recorded["calls"]), len(calls))
     for index, (call, expected) in enumerate(zip(calls, recorded["calls"], strict=True)):
-        run = _INBOX_CALLS[call["call"]]
-        found = outcome(lambda run=run, call=call: run(session, call), CallerError)
+        found = outcome(partial(_INBOX_CALLS[call["call"]], session, call), CallerError)
         yield answer(0, f"call {index}", expected, found)
     logged = [
         event.data for event in session.log.events(session.first_live_seq) if event.type == SPLICED
     ]
     yield Answer(0, "logged", recorded["logged"], logged)
     yield Answer(0, "final lists", recorded["value"], inbox_ids(session.log))
+
+
+def check_child(case: Case, recorded: Any) -> Iterator[Answer]:
+    for item, expected in enumerate(recorded):
+        boundary = expected["boundary"]
+        wanted = {key: value for key, value in expected.items() if key != "boundary"}
+        by_kernel = partial(_child_of_log, log_of(case), boundary)
+        yield answer(item, "by the kernel", wanted, outcome(by_kernel, RestoreRefused))
+        by_store = partial(_child_of_store, case, boundary)
+        yield answer(item, "by the store", wanted, outcome(by_store, RestoreRefused))
 
 
 def put_numbers_in(call: Any) -> Any:
@@ -68,6 +86,23 @@ def put_numbers_in(call: Any) -> Any:
                 container[place] = item.copy()
                 containers.append(container[place])
     return root[0]
+
+
+def _child_of_log(log: Log, boundary: int | None) -> dict[str, Any]:
+    plan = plan_fork(log, boundary)
+    header = child_header(plan, _CHILD_ID, 0)
+    return {"header": _without_creation(header), **kernel_value(restore(header, plan.rows))}
+
+
+def _child_of_store(case: Case, boundary: int | None) -> dict[str, Any]:
+    with MemoryStore(MemoryLogs()) as store:
+        parent = store.import_log(case.inputs["header"], rows_of(case)).session_id
+        with store.fork(parent, boundary=boundary, child_id=_CHILD_ID) as child:
+            return {"header": _without_creation(child.header), **session_value(child)}
+
+
+def _without_creation(header: Header) -> dict[str, Any]:
+    return {key: value for key, value in header.value.items() if key != "createdAt"}
 
 
 def _append(session: Session, call: dict[str, Any]) -> int:
@@ -107,8 +142,8 @@ def _prepend(session: Session, call: dict[str, Any]) -> None:
 
 
 def _replace(session: Session, call: dict[str, Any]) -> bool:
-    id, message = call["id"], call["message"]
-    return _change(session, lambda inbox: inbox_plan.plan_replace(inbox, id, message))
+    replaced, message = call["id"], call["message"]
+    return _change(session, lambda inbox: inbox_plan.plan_replace(inbox, replaced, message))
 
 
 def _remove(session: Session, call: dict[str, Any]) -> bool:

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from turnlog.events.errors import (
     BadSplice,
-    DataError,
     InvalidBoundary,
     LineageCycle,
     MissingField,
     OpenTurn,
-    RestoreRefused,
-    TurnlogError,
     UnknownSession,
 )
 from turnlog.events.header import Header
 from turnlog.kernel.documents import documents
-from turnlog.kernel.fork import child_header, plan_fork
+from turnlog.kernel.fork import plan_fork
 from turnlog.kernel.inbox import inbox
 from turnlog.kernel.invariants import invariants
 from turnlog.kernel.lineage import trace_session
 from turnlog.kernel.log import Log
 from turnlog.kernel.repair import repair
 from turnlog.kernel.request_header import canonical, headers_equal
-from turnlog.kernel.restore import restore
 from turnlog.kernel.statistics import statistics
-from turnlog.kernel.trace import EventTraces, trace_event
+from turnlog.kernel.trace import EventTrace, EventTraces, trace_event
 
 from .answers import Answer, answer, outcome
 from .cases import Case
-from .inputs import events_of, log_of, logs_of
-from .ops_log import kernel_value
+from .inputs import events_of, logs_of
 
 __all__ = [
-    "check_child",
     "check_closers",
     "check_documents",
     "check_fork",
@@ -90,7 +85,7 @@ def check_closers(case: Case, recorded: Any) -> Iterator[Answer]:
 
 def check_stats(case: Case, recorded: Any) -> Iterator[Answer]:
     for by, log in logs_of(case).items():
-        yield from _view_answers(by, recorded, lambda log=log: statistics(log).to_json())
+        yield from _view_answers(by, recorded, partial(_totals, log))
 
 
 def check_documents(case: Case, recorded: Any) -> Iterator[Answer]:
@@ -123,7 +118,7 @@ def check_documents(case: Case, recorded: Any) -> Iterator[Answer]:
 
 def check_inbox(case: Case, recorded: Any) -> Iterator[Answer]:
     for by, log in logs_of(case).items():
-        found = outcome(lambda log=log: inbox_ids(log), BadSplice)
+        found = outcome(partial(inbox_ids, log), BadSplice)
         yield answer(0, by, recorded, found)
 
 
@@ -142,20 +137,19 @@ def check_trace(case: Case, recorded: Any) -> Iterator[Answer]:
         for item, expected in enumerate(recorded):
             seq = expected["seq"]
             wanted = {key: value for key, value in expected.items() if key != "seq"}
-            found = outcome(lambda seq=seq: traces.trace(seq).to_json())
+            found = outcome(partial(_trace_json, traces.trace, seq))
             yield answer(item, by, wanted, found)
             if item == 0:
-                alone = outcome(lambda log=log, seq=seq: trace_event(log, seq).to_json())
+                alone = outcome(partial(_trace_json, partial(trace_event, log), seq))
                 yield answer(item, f"alone, {by}", wanted, alone)
 
 
 def check_lineage(case: Case, recorded: Any) -> Iterator[Answer]:
     headers = [Header.of(session) for session in case.inputs["sessions"]]
     for item, expected in enumerate(recorded):
-        id = expected["id"]
         wanted = {key: value for key, value in expected.items() if key != "id"}
         yield _coded(
-            item, "", wanted, lambda id=id: trace_session(headers, id).to_json(), _LINEAGE_CODES
+            item, "", wanted, partial(_lineage_json, headers, expected["id"]), _LINEAGE_CODES
         )
 
 
@@ -170,19 +164,6 @@ def check_fork(case: Case, recorded: Any) -> Iterator[Answer]:
             yield _coded(item, by, wanted, found, _FORK_CODES)
 
 
-def check_child(case: Case, recorded: Any) -> Iterator[Answer]:
-    for item, expected in enumerate(recorded):
-        wanted = {key: value for key, value in expected.items() if key != "boundary"}
-
-        def found(boundary: Any = expected["boundary"]) -> dict[str, Any]:
-            plan = plan_fork(log_of(case), boundary)
-            header = child_header(plan, "child", 0)
-            value = kernel_value(restore(header, plan.rows))
-            return {"header": _without_creation(header), **value}
-
-        yield answer(item, "by the kernel", wanted, outcome(found, RestoreRefused))
-
-
 def check_headers(case: Case, recorded: Any) -> Iterator[Answer]:
     a, b = case.inputs["a"], case.inputs["b"]
 
@@ -192,8 +173,20 @@ def check_headers(case: Case, recorded: Any) -> Iterator[Answer]:
     yield answer(0, "", {"ok": True, "value": recorded}, outcome(found))
 
 
+def _totals(log: Log) -> dict[str, Any]:
+    return statistics(log).to_json()
+
+
+def _trace_json(trace: Callable[[int], EventTrace], seq: int) -> dict[str, Any]:
+    return trace(seq).to_json()
+
+
+def _lineage_json(headers: list[Header], id: str) -> dict[str, Any]:
+    return trace_session(headers, id).to_json()
+
+
 def _view_answers(by: str, recorded: Any, call: Callable[[], Any]) -> Iterator[Answer]:
-    """Pair a view's answer; where it is a refusal, the view must name the event that it can't read."""
+    """Pair a view's answer; a refusal must name the event that the view can't read."""
     found = outcome(call, MissingField)
     yield answer(0, by, recorded, found)
     if not recorded["ok"] and type(found) is dict and not found["ok"]:
@@ -227,7 +220,7 @@ def _event_of_draft(draft: Any, seq: int) -> dict[str, Any]:
 
 
 def _without_wording(event: Any) -> Any:
-    """Put a mark in the place of a closing result's text, which must be one non-empty text block."""
+    """Put a mark in the place of a closing result's text, where there is any."""
     if event["type"] != "tool/result":
         return event
     message = event["data"]["message"]
@@ -242,7 +235,3 @@ def _without_wording(event: Any) -> Any:
         for block in message["content"]
     ]
     return {**event, "data": {**event["data"], "message": {**message, "content": blocks}}}
-
-
-def _without_creation(header: Header) -> dict[str, Any]:
-    return {key: value for key, value in header.value.items() if key != "createdAt"}

@@ -1,4 +1,4 @@
-"""The options of the conformance runner and its summary; loaded as a plugin by tests/conftest.py."""
+"""The options and the summary of the conformance runner; a plugin, loaded by tests/conftest.py."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for file, ops in tally.answers.items():
         by_op = ", ".join(f"{op} {count}" for op, count in sorted(ops.items()))
         terminalreporter.line(
-            f"{file}: {ops.total()} answers checked, {tally.wrong_cases[file]} cases wrong ({by_op})"
+            f"{file}: {ops.total()} answers checked, "
+            f"{tally.wrong_cases[file]} cases wrong ({by_op})"
         )
     for note in tally.notes:
         terminalreporter.line(note)

@@ -1,4 +1,4 @@
-"""Every recorded answer, found again by turnlog; a test is one op over one family of cases of a file."""
+"""Every recorded answer, found again; a test is one op over one family of cases of a file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.cases import BadFile, Case, read_cases, read_chunk_rows, read_recorded
+from tests.conformance.groups import Group, check, groups_of
+from tests.conformance.ops import OPS
+from tests.conformance.options import TALLY, given_paths
 from tests.support.shared import shared_path
-
-from .cases import BadFile, Case, read_cases, read_chunk_rows, read_recorded
-from .groups import Group, check, groups_of
-from .ops import OPS
-from .options import TALLY, given_paths
 
 _READERS = {"logs": read_cases, "chunk_rows": read_chunk_rows, "recorded": read_recorded}
 

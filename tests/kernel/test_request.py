@@ -118,9 +118,9 @@ def test_a_deep_tool_schema_is_compared_without_a_call_stack() -> None:
             value = {"properties": [value]}
         return _header(tools=[value])
 
-    assert headers_equal(nested({"a": 1, "b": 2}), nested({"a": 1, "b": 2}))
-    assert not headers_equal(nested({"a": 1, "b": 2}), nested({"b": 2, "a": 1}))
-    assert headers_equal(canonical(nested(1)), nested(1))
+    deep, other = nested({"a": 1, "b": 2}), nested({"b": 2, "a": 1})
+    assert headers_equal(canonical(deep), deep)
+    assert not headers_equal(deep, other)
 
 
 # --- the header and context in force -------------------------------------------------------------

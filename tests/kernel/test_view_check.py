@@ -71,8 +71,12 @@ def test_breaches_stand_in_the_order_of_the_view() -> None:
 
 
 def test_the_reason_names_the_call() -> None:
-    named = [breach.reason for breach in view_breaches(log_of(says("one"), result("two")))]
-    assert ["'one'" in named[0], "'two'" in named[1]] == [True, True]
+    log = log_of(says("one"), result("two"), says("three"), result("three"), result("three"))
+    assert [breach.reason for breach in view_breaches(log)] == [
+        "call 'one' without a result",
+        "a result without its call 'two'",
+        "a second result for call 'three'",
+    ]
 
 
 def test_a_replace_over_a_call_but_not_its_result_is_a_breach() -> None:
@@ -122,7 +126,7 @@ def test_a_message_without_a_list_of_content_is_named(content: Any) -> None:
     value["data"]["content"] = content
     with pytest.raises(MissingField) as caught:
         view_breaches(log_of(user("a"), value))
-    assert caught.value.seq == 1
+    assert (caught.value.seq, caught.value.field) == (1, "message content")
 
 
 def test_blocks_of_any_shape_are_passed_over() -> None:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient, IsolationLevel, OffsetSpec
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from turnlog.events.errors import BrokerUnavailable, LogStartCut
 
@@ -19,6 +19,13 @@ __all__ = ["PartitionReader", "Record", "partition_count", "partition_ends"]
 _BATCH = 2_000
 _POLL_S = 0.1
 _ADMIN_TIMEOUT_S = 10.0
+_RETRY_S = 0.05
+_STALE_LEADER = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
 _CONSUMER = {
     # No group membership and no stored offsets: a reader knows its own position.
     "group.id": "turnlog-unused",
@@ -134,14 +141,26 @@ def partition_count(admin: AdminClient, topic: str) -> int:
 
 def partition_ends(admin: AdminClient, topic: str, partition: int) -> tuple[int, int]:
     """The log start offset and the high watermark of a partition. Raises BrokerError."""
+    deadline = time.monotonic() + _ADMIN_TIMEOUT_S
+    while True:
+        try:
+            start = _offset(admin, topic, partition, OffsetSpec.earliest())
+            return start, _offset(admin, topic, partition, OffsetSpec.latest())
+        except KafkaException as exception:
+            error = exception.args[0]
+            if error.code() not in _STALE_LEADER or time.monotonic() > deadline:
+                raise translate(error, topic) from exception
+            # A client whose idea of the leader is old keeps it until it asks for the metadata.
+            with translated(topic):
+                admin.list_topics(topic, timeout=_ADMIN_TIMEOUT_S)
+            time.sleep(_RETRY_S)
+
+
+def _offset(admin: AdminClient, topic: str, partition: int, spec: OffsetSpec) -> int:
     place = TopicPartition(topic, partition)
-    ends = []
-    for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):
-        with translated(topic):
-            futures = admin.list_offsets(
-                {place: spec},
-                isolation_level=IsolationLevel.READ_UNCOMMITTED,
-                request_timeout=_ADMIN_TIMEOUT_S,
-            )
-            ends.append(int(futures[place].result(timeout=_ADMIN_TIMEOUT_S).offset))
-    return ends[0], ends[1]
+    futures = admin.list_offsets(
+        {place: spec},
+        isolation_level=IsolationLevel.READ_UNCOMMITTED,
+        request_timeout=_ADMIN_TIMEOUT_S,
+    )
+    return int(futures[place].result(timeout=_ADMIN_TIMEOUT_S).offset)

@@ -11,6 +11,7 @@ from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
 from turnlog.kernel.ledger import Ledger
+from turnlog.kernel.restore import END_SEED
 from turnlog.session.ports import ForkOrigin, StoredLog
 
 from .reader import Record
@@ -38,10 +39,14 @@ class SessionLog:
 
     @property
     def is_born(self) -> bool:
-        """Whether readers show it: it exists, and a fork's child has its end-seed."""
+        """Whether readers show it: it exists, and a fork's child has the end-seed of its seed."""
         if self._header is None:
             return False
-        return self._fork is None or self.head.next_seq > (self._header.seed_length or 0)
+        beyond_seed = self.head.next_seq - (self._header.seed_length or 0)
+        if self._fork is None or beyond_seed > 0:
+            return True
+        # A seed that ends with an end-seed gets no second one.
+        return beyond_seed == 0 and bool(self._rows) and self._rows[-1].events()[-1].type == END_SEED
 
     @property
     def head(self) -> Head:

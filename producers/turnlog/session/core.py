@@ -199,12 +199,13 @@ class SessionCore:
             if self._publishing:
                 self._detach_asked = True
                 return
-            self._closed = self._closed or Closed(f"session {self.id!r}")
             if self._detached:
                 return
             self._detached = True
+            superseded = self._closed is not None
+            self._closed = self._closed or Closed(f"session {self.id!r}")
         try:
-            if self._link is not None:
+            if self._link is not None and not superseded:
                 self._link.detach()
         finally:
             self._on_detach.tell(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turnlog.events.admit import admit
+from turnlog.events.admit import admit, admit_all
 from turnlog.events.errors import EmptyReplacement, InvariantBreach, TooLarge, ViewBreach
 from turnlog.events.event import Draft, Event
 from turnlog.events.gate import MAX_EVENT_BYTES
@@ -61,13 +61,9 @@ class LiveLog:
         """
         if len(drafts) > MAX_GROUP_EVENTS:
             raise TooLarge(len(drafts), MAX_GROUP_EVENTS, "events")
-        registry = self._registry
-        events = [
-            admit(draft, seq, now_ms, registry)
-            for seq, draft in enumerate(drafts, self._state.next_seq)
-        ]
+        events = admit_all(drafts, self._state.next_seq, now_ms, self._registry)
         for event in events:
-            if event.surface_value is not None and not event.appends:
+            if event.surface_value is not None:
                 _refuse_empty_replacement(event)
         if self._strict:
             self._refuse_breach(events)
@@ -76,7 +72,7 @@ class LiveLog:
     def admit_one(self, draft: Draft, now_ms: int) -> Event:
         """Check one draft as `admit` does."""
         event = admit(draft, self._state.next_seq, now_ms, self._registry)
-        if event.surface_value is not None and not event.appends:
+        if event.surface_value is not None:
             _refuse_empty_replacement(event)
         if self._strict:
             self._refuse_breach([event])
@@ -182,7 +178,12 @@ def check_group_size(events: Sequence[Event]) -> int:
 
     Raises TooLarge where several events don't fit one commit.
     """
-    size = sum(map(event_size, events))
+    size = sum(
+        [
+            300 + 6 * len(chunk.text) if (chunk := event.chunk) is not None else len(event.text)
+            for event in events
+        ]
+    )
     if len(events) > 1 and size > MAX_EVENT_BYTES:
         size = sum(len(event.text) + 2 for event in events)
         if size > MAX_EVENT_BYTES:
@@ -191,6 +192,8 @@ def check_group_size(events: Sequence[Event]) -> int:
 
 
 def _refuse_empty_replacement(event: Event) -> None:
+    if event.appends:
+        return
     data = event.to_json()["data"]
     message = data if event.type == "user/message" else data.get("message")
     if type(message) is dict and message.get("content") == []:

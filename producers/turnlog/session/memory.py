@@ -153,9 +153,10 @@ class _MemoryWriter:
             self._entry.origin = None
 
     def release(self) -> None:
-        """Give the log up; a log that nobody keeps goes. Raises Superseded."""
+        """Give the log up, unless it was taken over; a log that nobody keeps goes."""
         with self._logs.lock:
-            self._check_claim()
+            if self._entry.claim is not self._claim:
+                return
             self._set_head(self._entry.head._replace(released=True))
             if self._forget:
                 self._logs.entries.pop(self._entry.header.id, None)

@@ -82,7 +82,7 @@ class LogWriter(Protocol):
         ...
 
     def release(self) -> None:
-        """Give the session up: the next writer needs no take-over."""
+        """Give the session up: the next writer needs no take-over. Nothing, where it was taken."""
         ...
 
     def abandon(self) -> None:

@@ -13,10 +13,9 @@ from turnlog.events.head import Head
 from turnlog.events.header import Header, check_session_id
 from turnlog.events.rows import event_row
 from turnlog.events.vocabulary import Registry
-from turnlog.kernel import inbox_plan
 from turnlog.kernel.breach import Breach
 from turnlog.kernel.inbox import Inbox, Target
-from turnlog.kernel.inbox_plan import InboxPlan
+from turnlog.kernel.inbox_plan import InboxPlan, plan_claim, plan_splice
 from turnlog.kernel.late import late_result
 from turnlog.kernel.log import Log
 from turnlog.kernel.messages import Message
@@ -153,7 +152,7 @@ class Session(SessionCore):
         Raises as `change_inbox`.
         """
         return self.change_inbox(
-            lambda inbox: inbox_plan.splice(inbox, target, start, removed, inserted)
+            lambda inbox: plan_splice(inbox, target, start, removed, inserted)
         )
 
     def claim_inbox(self, target: Target) -> list[Any]:
@@ -162,7 +161,7 @@ class Session(SessionCore):
         For `next-turn` all of next-step, then the first of next-turn; for `next-step` all of
         next-step. Raises as `append`.
         """
-        return self.change_inbox(lambda inbox: inbox_plan.claim(inbox, target))
+        return self.change_inbox(lambda inbox: plan_claim(inbox, target))
 
     @contextmanager
     def model_call(self, request: Request) -> Iterator[Request]:

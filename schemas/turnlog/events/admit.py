@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
-from .chunk import CHUNK_TYPE, Chunk, ChunkHead, chunk_of
+from .chunk import CHUNK_TYPE, chunk_of
 from .errors import BadShape, TooLarge, UnregisteredType, shown
 from .event import Draft, Event, Replace, parse_surface
 from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER, lossless_copy
+from .hot_chunks import hot_chunk, hot_chunks
 from .jsontext import dumps
 from .shapes import check_core_shape, check_integers
 from .vocabulary import CORE_TYPES, LEGACY_TYPES, PACKED_TYPES, Registry
 
-__all__ = ["admit"]
-
-# A delta text of at most this many characters can't reach the size limit, however it is escaped.
-_SMALL_TEXT = MAX_EVENT_BYTES // 16
+__all__ = ["admit", "admit_all"]
 
 
 def admit(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event:
@@ -28,56 +28,29 @@ def admit(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event:
     Raises NotLossless, BadShape, UnregisteredType, TooLarge.
     """
     type_, data, surface, sources, ignorable, time_ms = draft
-    # Types are looked at before values: a hostile object answers a comparison as it likes.
     if (
         type(type_) is str
         and type_ == CHUNK_TYPE
         and surface is None
         and sources is None
         and ignorable is False
+        and time_ms is None
     ):
-        chunk = _hot_chunk(data)
-        if chunk is not None and (time_ms is None or type(time_ms) is int):
-            at_ms = now_ms if time_ms is None else time_ms
-            if -MAX_SAFE_INTEGER <= at_ms <= MAX_SAFE_INTEGER:
-                return Event(CHUNK_TYPE, seq, at_ms, False, None, None, chunk)
+        event = hot_chunk(data, seq, now_ms)
+        if event is not None:
+            return event
     return _admit_any(draft, seq, now_ms, registry)
 
 
-def _hot_chunk(data: Any) -> Chunk | None:
-    """Recognise a text or reasoning delta by its exact shape; None leaves it to the general gate.
-
-    Copies the strings and numbers, which are immutable, and keeps no container of the caller's.
-    """
-    try:
-        if type(data) is not dict or len(data) != 3:
-            return None
-        one, two, three = data
-        if not (type(one) is str and type(two) is str and type(three) is str):
-            return None
-        turn, step, chunk = data["turn"], data["step"], data["chunk"]
-        if type(chunk) is not dict or len(chunk) != 3:
-            return None
-        one, two, three = chunk
-        if not (type(one) is str and type(two) is str and type(three) is str):
-            return None
-        kind, index, text = chunk["type"], chunk["index"], chunk["text"]
-    except (KeyError, ValueError, RuntimeError):  # the last two: another thread changed a dict
-        return None
-    if (
-        type(text) is str
-        and len(text) <= _SMALL_TEXT
-        and type(turn) is int
-        and 0 <= turn <= MAX_SAFE_INTEGER
-        and type(step) is int
-        and 0 <= step <= MAX_SAFE_INTEGER
-        and type(index) is int
-        and -MAX_SAFE_INTEGER <= index <= MAX_SAFE_INTEGER
-        and type(kind) is str
-        and (kind == "text-delta" or kind == "reasoning-delta")
-    ):
-        return Chunk(ChunkHead(turn, step, index, kind), text)
-    return None
+def admit_all(drafts: Sequence[Draft], seq: int, now_ms: int, registry: Registry) -> list[Event]:
+    """Check drafts of consecutive events as `admit` does, all of them or none."""
+    if not all(map(isinstance, drafts, repeat(Draft))):
+        raise BadShape("draft", "a Draft", "another type")
+    if len(drafts) > 1:
+        events = hot_chunks(drafts, seq, now_ms)
+        if events is not None:
+            return events
+    return [admit(draft, at, now_ms, registry) for at, draft in enumerate(drafts, seq)]
 
 
 def _admit_any(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event:

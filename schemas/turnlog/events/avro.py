@@ -30,17 +30,18 @@ __all__ = [
 
 MAX_RECORD_BYTES = 9 * 1024 * 1024
 """Bytes of one record at most: a body of 8 MiB, its envelope and room to spare. The topic's
-`max.message.bytes`, the producer's `message.max.bytes` and the consumer's `fetch.max.bytes` are this."""
+`max.message.bytes`, the producer's `message.max.bytes` and the consumer's `fetch.max.bytes` are
+this."""
 
 MAX_ENVELOPE_BYTES = 64 * 1024
-"""Bytes of the fields behind the body at most: what a reader decodes into Python objects of many times
-that size. In use are about 300."""
+"""Bytes of the fields behind the body at most: what a reader decodes into Python objects of many
+times that size. In use are about 250."""
 
 _MARKER = b"\xc3\x01"
 _BODY_AT = 10  # behind the marker and the fingerprint
 _MAX_LENGTH_BYTES = 4  # of MAX_RECORD_BYTES
 
-_TEXT = files(__package__).joinpath("avsc", "commit-1.avsc").read_text("utf-8")
+_TEXT = files("turnlog.events").joinpath("avsc", "commit-1.avsc").read_text("utf-8")
 _DECLARED: dict[str, Any] = json.loads(_TEXT)
 _FINGERPRINT = bytes.fromhex(
     fingerprint(to_parsing_canonical_form(fastavro.parse_schema(_DECLARED)), "CRC-64-AVRO")
@@ -95,7 +96,7 @@ def encode_commit(commit: Commit) -> bytes:
 def decode_commit(data: bytes) -> Commit:
     """Read one record's value; its hash is not recomputed.
 
-    The answer depends on the bytes alone, and memory is bounded by a small multiple of their number.
+    The answer depends on the bytes alone; memory is bounded by a small multiple of their number.
 
     Raises NewerThanReader for an unknown schema, format or kind; BrokenLog for all else that is no
     commit.
@@ -154,9 +155,10 @@ def _write_envelope(fields: dict[str, Any]) -> bytes:
 
 def _read_envelope(data: bytes, start: int) -> dict[str, Any]:
     """Decode the fields behind the body and refuse every encoding of them but ours."""
-    if len(data) - start > MAX_ENVELOPE_BYTES:
+    size = len(data) - start
+    if size > MAX_ENVELOPE_BYTES:
         raise BrokenLog(
-            f"commit: {len(data) - start} bytes behind the body, at most {MAX_ENVELOPE_BYTES} are legal"
+            f"commit: {size} bytes behind the body, at most {MAX_ENVELOPE_BYTES} are legal"
         )
     stream = BytesIO(data)
     stream.seek(start)

@@ -25,8 +25,9 @@ def check_blocks(content: list[Any], field: str) -> None:
     pending = [(content, field)]
     while pending:
         blocks, field = pending.pop()
+        is_short = len(field) < _LONGEST_NAME
         for index, block in enumerate(blocks):
-            name = f"{field}[{index}]" if len(field) < _LONGEST_NAME else field
+            name = f"{field}[{index}]" if is_short else field
             if type(block) is not dict:
                 raise BadShape(name, "an object", shown(block))
             kind = block.get("type")
@@ -39,4 +40,4 @@ def check_blocks(content: list[Any], field: str) -> None:
                 inner = block.get("content")
                 if type(inner) is not list:
                     raise BadShape(f"{name}.content", "a list", shown(inner))
-                pending.append((inner, f"{name}.content"))
+                pending.append((inner, f"{name}.content" if is_short else field))

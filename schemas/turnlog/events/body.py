@@ -5,20 +5,20 @@ The JSON of each kind of commit: docs/format.md, "Body".
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-import zstandard
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
-from .commit import HASH_BYTES, SEMANTICS, Commit, Kind
+from .commit import SEMANTICS, Commit, Kind
+from .compress import compress, decompress
 from .errors import BadRow, BadSessionId, BadShape, BrokenLog, NewerThanReader, TooLarge
-from .gate import MAX_EVENT_BYTES, is_seq
+from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER
 from .header import Header, check_session_id
 from .jsontext import dumps, loads
-from .rows import Row, row_of_value
-from .vocabulary import PACKED_TYPES
+from .rows import Row, parse_row, row_of_value
 
 __all__ = [
     "CONTENT_TYPE",
@@ -44,9 +44,6 @@ MAX_BODY_BYTES = MAX_EVENT_BYTES + 64 * 1024
 """Bytes of a decoded body at most: the largest event or group, its brackets and separators."""
 
 _COMPRESS_FROM_BYTES = 128  # a shorter text does not get shorter by a Zstandard frame
-_LEVEL = 3
-# A frame of a body up to MAX_BODY_BYTES needs no larger window; a larger one costs its memory at once.
-_MAX_WINDOW_BYTES = 16 * 1024 * 1024
 _SEPARATOR = b",\n"
 
 
@@ -60,8 +57,8 @@ class StoredBody(NamedTuple):
 class Fork(NamedTuple):
     """Where a forked session left its parent.
 
-    `boundary` is the seq of the last inherited event, None for a fork of an empty log; `hash` that of
-    the parent's commit that holds the boundary, or of its `open` where there is no event.
+    `boundary` is the seq of the last inherited event, None for a fork of an empty log; `hash` that
+    of the parent's commit that holds the boundary, or of its `open` where there is no event.
     """
 
     session_id: str
@@ -77,7 +74,10 @@ class OpenBody(NamedTuple):
 
 
 class ClaimReason(StrEnum):
-    """Why a session was claimed: from another writer; to settle an unknown outcome; after a release."""
+    """Why a session was claimed.
+
+    From another writer, to settle an unknown outcome, or after a release.
+    """
 
     TAKE_OVER = "take-over"
     SEAL = "seal"
@@ -130,7 +130,7 @@ def _stored(text: bytes) -> StoredBody:
     if len(text) > MAX_BODY_BYTES:
         raise TooLarge(len(text), MAX_BODY_BYTES)
     if len(text) >= _COMPRESS_FROM_BYTES:
-        packed = _zstd.compressor.compress(text)
+        packed = compress(text)
         if len(packed) < len(text):
             return StoredBody("zstd", packed)
     return StoredBody("identity", text)
@@ -152,7 +152,7 @@ def body_text(commit: Commit) -> bytes:
     if commit.content_encoding == "identity":
         text = commit.body
     elif commit.content_encoding == "zstd":
-        text = _decompress(commit.body)
+        text = decompress(commit.body, MAX_BODY_BYTES)
     else:
         raise NewerThanReader(f"content encoding {commit.content_encoding[:80]!r}")
     if len(text) > MAX_BODY_BYTES:
@@ -173,11 +173,7 @@ def check_body(commit: Commit) -> list[Row]:
     if commit.semantics > SEMANTICS:
         raise NewerThanReader(f"semantics {commit.semantics}")
     text = body_text(commit)
-    try:
-        rows, first_time_ms, last_time_ms = _rows(_split(text, commit.event_count))
-    except (BrokenLog, BadRow):
-        # Not one row a line: only a reading of the whole text can say where its rows are.
-        rows, first_time_ms, last_time_ms = _rows_of_any(text)
+    rows = _rows_by_line(text, commit.event_count) or _rows_of_any(text)
     next_seq = commit.first_seq
     for row in rows:
         if row.first_seq != next_seq:
@@ -186,123 +182,99 @@ def check_body(commit: Commit) -> list[Row]:
     if next_seq != commit.next_seq:
         found = next_seq - commit.first_seq
         raise BrokenLog(f"body: expected {commit.event_count} events, found {found}")
-    if (first_time_ms, last_time_ms) != (commit.first_time_ms, commit.last_time_ms):
+    times_ms = _times_ms(rows[0])[0], _times_ms(rows[-1])[1]
+    if times_ms != (commit.first_time_ms, commit.last_time_ms):
         raise BrokenLog("body: the times of its first and last event are not the envelope's")
     return rows
 
 
 def read_open(commit: Commit) -> OpenBody:
     """Read what an `open` says. Raises as `check_body` does."""
-    value = _object(commit, Kind.OPEN)
+    facts = _facts(commit, Kind.OPEN, _OpenFacts)
     try:
-        header = Header.of(value.get("header"), id=commit.session_id)
-        return OpenBody(header, _fork(value["fork"]) if "fork" in value else None)
+        header = Header.of(facts.header, id=commit.session_id)
+        if facts.fork is UNSET:
+            return OpenBody(header, None)
+        parent = check_session_id(facts.fork.session)
     except (BadShape, BadSessionId) as error:
         raise BrokenLog(f"body: {error}") from None
+    return OpenBody(header, Fork(parent, facts.fork.seq, bytes.fromhex(facts.fork.hash)))
 
 
 def read_claim(commit: Commit) -> ClaimBody:
     """Read what a `claim` says. Raises as `check_body` does."""
-    value = _object(commit, Kind.CLAIM)
-    reason, seen = value.get("reason"), value.get("seen")
-    if type(reason) is not str or reason not in list(ClaimReason):
-        raise BrokenLog("body: expected take-over, seal or resume as reason")
-    if (
-        type(seen) is not dict
-        or type(seen.get("writer")) is not str
-        or type(seen.get("released")) is not bool
-    ):
-        raise BrokenLog("body: expected an object with writer and released as seen")
-    return ClaimBody(ClaimReason(reason), seen["writer"], seen["released"])
+    facts = _facts(commit, Kind.CLAIM, _ClaimFacts)
+    return ClaimBody(facts.reason, facts.seen.writer, facts.seen.released)
 
 
-def _object(commit: Commit, kind: Kind) -> dict[str, Any]:
+class _ForkFacts(msgspec.Struct):
+    session: str
+    seq: Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)] | None
+    hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
+class _OpenFacts(msgspec.Struct):
+    header: Any
+    fork: _ForkFacts | UnsetType = UNSET
+
+
+class _SeenFacts(msgspec.Struct):
+    writer: str
+    released: bool
+
+
+class _ClaimFacts(msgspec.Struct):
+    reason: ClaimReason
+    seen: _SeenFacts
+
+
+_Facts = TypeVar("_Facts")
+
+
+def _facts(commit: Commit, kind: Kind, shape: type[_Facts]) -> _Facts:
+    """Read a body that is one object; further keys are passed over."""
     if commit.kind is not kind:
         raise BrokenLog(f"body: expected a commit of kind {kind.value}, found {commit.kind.value}")
-    value = loads(body_text(commit))
-    if type(value) is not dict:
-        raise BrokenLog("body: expected an object")
-    return value
-
-
-def _fork(value: Any) -> Fork:
-    if type(value) is not dict:
-        raise BadShape("fork", "an object", type(value).__name__)
-    boundary, parent_hash = value.get("seq"), value.get("hash")
-    if boundary is not None and not is_seq(boundary):
-        raise BadShape("fork.seq", "a seq or null", repr(boundary)[:80])
     try:
-        digest = bytes.fromhex(parent_hash)
-    except (TypeError, ValueError):
-        digest = b""
-    if len(digest) != HASH_BYTES or digest.hex() != parent_hash:
-        raise BadShape("fork.hash", "64 lower-case hexadecimal digits", repr(parent_hash)[:80])
-    parent = check_session_id(value.get("session"))
-    return Fork(parent, None if boundary is None else int(boundary), digest)
-
-
-def _split(text: bytes, event_count: int) -> list[bytes]:
-    """Split an array with one row a line, without reading the rows."""
-    lines = text.count(b"\n") + 1
-    if lines > event_count or text[:1] != b"[" or text[-1:] != b"]":
-        raise BrokenLog("body: not one row a line")
-    pieces = text[1:-1].split(_SEPARATOR)
-    if len(pieces) != lines:
-        raise BrokenLog("body: not one row a line")
-    return pieces
-
-
-def _rows(pieces: Iterable[bytes]) -> tuple[list[Row], int, int]:
-    return _read_rows((loads(piece), piece) for piece in pieces)
-
-
-def _rows_of_any(text: bytes) -> tuple[list[Row], int, int]:
-    value = loads(text)
-    if type(value) is not list or not value:
-        raise BrokenLog("body: expected an array of rows")
-    try:
-        return _read_rows((item, dumps(item)) for item in value)
-    except BadRow as error:
+        return msgspec.convert(loads(body_text(commit)), shape)
+    except msgspec.ValidationError as error:
         raise BrokenLog(f"body: {error}") from None
 
 
-def _read_rows(items: Iterator[tuple[Any, bytes]]) -> tuple[list[Row], int, int]:
-    """Read decoded rows with their texts: the rows, and the times of the first and last event."""
-    rows: list[Row] = []
-    first_time_ms = last_time_ms = 0
-    for value, text in items:
-        row = row_of_value(value, text)
-        packed = value["type"] in PACKED_TYPES
-        time_ms = int(value["time0"] if packed else value["time"])
-        if not rows:
-            first_time_ms = time_ms
-        last_time_ms = time_ms + sum(map(int, value["data"]["dt"])) if packed else time_ms
-        rows.append(row)
-    return rows, first_time_ms, last_time_ms
+def _rows_by_line(text: bytes, event_count: int) -> list[Row] | None:
+    """Read an array that stands one row a line, without reading it as a whole; None: it does not.
 
-
-# --- Zstandard -----------------------------------------------------------------------------------
-
-
-class _Zstd(threading.local):
-    """The contexts of one thread: none may be used by two at once, and making one takes 30 µs."""
-
-    def __init__(self) -> None:
-        self.compressor = zstandard.ZstdCompressor(level=_LEVEL)
-        self.decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
-
-
-_zstd = _Zstd()
-
-
-def _decompress(data: bytes) -> bytes:
-    """Decode one Zstandard frame, without or with its content's size, in bounded memory."""
+    Where each line holds one JSON value, the array can't be read in any other way.
+    """
+    lines = text.count(b"\n") + 1
+    if lines > event_count or text[:1] != b"[" or text[-1:] != b"]":
+        return None
+    pieces = text[1:-1].split(_SEPARATOR)
+    if len(pieces) != lines:
+        return None
     try:
-        size = zstandard.get_frame_parameters(data).content_size
-        if size != zstandard.CONTENTSIZE_UNKNOWN and size > MAX_BODY_BYTES:
-            raise BrokenLog(f"body: {size} bytes, at most {MAX_BODY_BYTES} are legal")
-        return _zstd.decompressor.decompress(
-            data, max_output_size=MAX_BODY_BYTES, allow_extra_data=False
-        )
-    except zstandard.ZstdError as error:
-        raise BrokenLog(f"body: no Zstandard frame of a legal size: {error}") from None
+        return [parse_row(piece) for piece in pieces]
+    except BadRow:
+        return None
+
+
+def _rows_of_any(text: bytes) -> list[Row]:
+    """Read an array of rows in any layout."""
+    try:
+        items = msgspec.convert(loads(text), list[Any])
+        if not items:
+            raise BrokenLog("body: expected an array of rows, found an empty one")
+        return [row_of_value(item, dumps(item)) for item in items]
+    except msgspec.ValidationError as error:
+        raise BrokenLog(f"body: {error}") from None
+    except BadRow as error:
+        raise BrokenLog(f"body: {error.reason}") from None
+
+
+def _times_ms(row: Row) -> tuple[int, int]:
+    """Give the times of a row's first and last event."""
+    value = loads(row.text)
+    if not row.packed:
+        return int(value["time"]), int(value["time"])
+    first = int(value["time0"])
+    return first, first + sum(map(int, value["data"]["dt"]))

@@ -1,4 +1,4 @@
-"""The commit: one record of the log, with consecutive events of one session or a change of writer."""
+"""The commit: one record of the log. It holds consecutive events of a session, or who writes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from .errors import BadShape
+from .errors import BadShape, shown
 from .gate import MAX_SAFE_INTEGER
 from .header import check_session_id
 
@@ -43,7 +43,7 @@ MAX_COMMIT_EVENTS = 1024
 
 
 class Kind(StrEnum):
-    """What a commit is. `erase` is reserved; a kind that is not listed is newer than this reader."""
+    """What a commit is. `erase` is reserved; what is not listed is newer than this reader."""
 
     OPEN = "open"
     CLAIM = "claim"
@@ -55,10 +55,10 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One commit, read-only; each field is attested by `hash`.
 
     Times are epoch milliseconds. `body` is as stored: encoded by `content_encoding`, and encrypted
-    where `key_id` is set. Without events `event_count` is 0, `first_seq` the next seq, and both times
-    are the writing clock. The envelope's rules are checked here, so every instance fits the format;
-    whether the hash is right is asked of `chain`, and whether the body is what the envelope says of
-    `body`.
+    where `key_id` is set. Without events `event_count` is 0, `first_seq` the next seq, and both
+    times are the writing clock. The rules of the envelope are checked here, so each instance fits
+    the format; whether the hash is right, `chain` says, and whether the body is what the envelope
+    says, `body`.
 
     Raises BadShape and BadSessionId.
     """
@@ -106,7 +106,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def _check(commit: Commit) -> None:
     check_session_id(commit.session_id)
     if type(commit.kind) is not Kind:
-        raise BadShape("kind", "a Kind", repr(commit.kind)[:80])
+        raise BadShape("kind", "a Kind", shown(commit.kind))
     _integer("format", commit.format, FORMAT, FORMAT)
     _integer("semantics", commit.semantics, 0)
     _integer("first_seq", commit.first_seq, 0)
@@ -139,17 +139,17 @@ def _check(commit: Commit) -> None:
 
 def _integer(field: str, value: Any, low: int, high: int = MAX_SAFE_INTEGER) -> None:
     if type(value) is not int or not low <= value <= high:
-        raise BadShape(field, f"an integer from {low} to {high}", repr(value)[:80])
+        raise BadShape(field, f"an integer from {low} to {high}", shown(value))
 
 
 def _text(field: str, value: Any) -> None:
     if type(value) is not str:
-        raise BadShape(field, "a string", type(value).__name__)
+        raise BadShape(field, "a string", shown(value))
     if not value.isascii():
         try:
             value.encode("utf-8")
         except UnicodeEncodeError:
-            raise BadShape(field, "text without lone surrogates", repr(value)[:80]) from None
+            raise BadShape(field, "text without lone surrogates", shown(value)) from None
 
 
 def _optional_text(field: str, value: Any) -> None:
@@ -159,6 +159,6 @@ def _optional_text(field: str, value: Any) -> None:
 
 def _bytes(field: str, value: Any, size: int | None = None) -> None:
     if type(value) is not bytes:
-        raise BadShape(field, "bytes", type(value).__name__)
+        raise BadShape(field, "bytes", shown(value))
     if size is not None and len(value) != size:
         raise BadShape(field, f"{size} bytes", f"{len(value)}")

@@ -5,7 +5,7 @@ The packed form, its member rule and its refusals: semantics.md section 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -92,6 +92,30 @@ class ChunkRun:
         self.last_time_ms = time_ms
         self.next_seq += 1
         return True
+
+    def take_from(self, events: Sequence[Event], start: int) -> int:
+        """Add the events from index `start` on as far as they go on the run; gives where it ends."""
+        head, next_seq, last_time_ms = self.head, self.next_seq, self.last_time_ms
+        texts, gaps = self.texts, self.gaps
+        index = start
+        for index in range(start, len(events)):
+            event = events[index]
+            chunk, time_ms = event.chunk, event.time_ms
+            if chunk is None or event.seq != next_seq:
+                break
+            if chunk.head is not head and chunk.head != head:
+                break
+            gap = time_ms - last_time_ms
+            if not -MAX_SAFE_INTEGER <= gap <= MAX_SAFE_INTEGER:
+                break
+            texts.append(chunk.text)
+            gaps.append(gap)
+            last_time_ms = time_ms
+            next_seq += 1
+        else:
+            index = len(events)
+        self.next_seq, self.last_time_ms = next_seq, last_time_ms
+        return index
 
     def rows(self) -> list[Row]:
         """The run as storage rows: one packed row, or fewer than MIN_RUN events."""

@@ -83,8 +83,12 @@ class RowLog:
     def extend(self, events: Sequence[Event]) -> None:
         """Add the next events as a group of rows of its own; the caller has checked their seqs."""
         self.seal()
-        for event in events:
-            self.append(event)
+        index = 0
+        while index < len(events):
+            self.append(events[index])
+            index += 1
+            if self._run is not None:
+                index = self._run.take_from(events, index)
         self.seal()
 
     def extend_rows(self, rows: Iterable[Row]) -> None:

@@ -26,7 +26,7 @@ from turnlog.events.vocabulary import LEGACY_TYPES, Registry
 from .log import Log, RowLog
 from .state import SessionState
 
-__all__ = ["END_SEED", "Restored", "check_known", "restore"]
+__all__ = ["END_SEED", "RestoreFold", "Restored", "check_known", "restore"]
 
 END_SEED = "session/end-seed"
 
@@ -68,29 +68,51 @@ def restore(
             raise RestoreRefused(None, str(error)) from None
     elif id is not None and header.id != id:
         raise RestoreRefused(None, f"expected id {id!r}, found {header.id!r}")
-    state = SessionState()
+    fold = RestoreFold(registry)
     kept: list[Row] = []
-    last_type = ""
-    unknown: tuple[str, int] | None = None
     try:
         for row in rows:
+            fold.fold(row)
+            kept.append(row)
+    except (BadRow, BrokenLog) as error:  # by whoever reads the rows
+        raise RestoreRefused(fold.state.next_seq, str(error)) from error
+    if fold.unknown is not None:
+        raise UnknownRequiredType(*fold.unknown)
+    next_seq = fold.state.next_seq
+    return Restored(header, RowLog(kept), fold.state, next_seq, fold.last_type != END_SEED)
+
+
+class RestoreFold:
+    """The checks of restore row by row, and the state that they build; keeps no row.
+
+    `last_type` is the type of the last event, empty for chunks of a packed row; `unknown` type and
+    seq of the first required event that the registry does not know, where there is a registry. What
+    a refusal names is as far as the fold goes: fold no more after it.
+    """
+
+    def __init__(self, registry: Registry | None = None) -> None:
+        self.state = SessionState()
+        self.last_type = ""
+        self.unknown: tuple[str, int] | None = None
+        self._registry = registry
+
+    def fold(self, row: Row) -> None:
+        """Check the next row. Raises RestoreRefused with the index of the event at fault."""
+        state, registry = self.state, self._registry
+        try:
             if row.packed:
                 if row.first_seq != state.next_seq:
                     raise BadShape("seq0", str(state.next_seq), str(row.first_seq))
                 state.skip(row.count)
-                last_type = ""
-            else:
-                event = _checked_event(row)
-                state.apply(event)
-                last_type = event.type
-                if unknown is None and registry is not None and _is_unknown(event, registry):
-                    unknown = (event.type, event.seq)
-            kept.append(row)
-    except (BadRow, BadShape, BrokenLog, SurfaceRefused) as error:
-        raise RestoreRefused(state.next_seq, str(error)) from error
-    if unknown is not None:
-        raise UnknownRequiredType(*unknown)
-    return Restored(header, RowLog(kept), state, state.next_seq, last_type != END_SEED)
+                self.last_type = ""
+                return
+            event = _checked_event(row)
+            state.apply(event)
+        except (BadRow, BadShape, BrokenLog, SurfaceRefused) as error:
+            raise RestoreRefused(state.next_seq, str(error)) from error
+        self.last_type = event.type
+        if self.unknown is None and registry is not None and _is_unknown(event, registry):
+            self.unknown = (event.type, event.seq)
 
 
 def check_known(log: Log, registry: Registry) -> None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from turnlog.events.errors import MissingField, SurfaceRefused
 from turnlog.events.event import Event
 
-from .surface import Surface, SurfaceChange
+from .surface import Surface
 
 __all__ = ["SurfaceHistory", "SurfaceState"]
 
@@ -34,22 +34,21 @@ class SurfaceHistory:
         self._shadowed: dict[int, tuple[int, ...]] = {}
         self._refusals: dict[int, str] = {}
 
-    def fold(self, event: Event) -> SurfaceChange | None:
-        """Take the next event; gives the change that it made, None where it made none."""
+    def fold(self, event: Event) -> None:
+        """Take the next event."""
         if event.seq <= self._last_seq:
             self._refusals[event.seq] = f"event {event.seq} comes after event {self._last_seq}"
-            return None
+            return
         self._last_seq = event.seq
         try:
             change = self._surface.plan(event)
         except (SurfaceRefused, MissingField) as error:
             self._refusals[event.seq] = str(error)
-            return None
+            return
         self._surface.commit(change)
         if change is not None and change.shadowed:
             self._shadowed[change.seq] = change.shadowed
             self._replaced_by.update(dict.fromkeys(change.shadowed, change.seq))
-        return change
 
     def state(self, seq: int) -> SurfaceState:
         """Where the event at a seq stands now."""
