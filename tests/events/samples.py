@@ -9,8 +9,15 @@ from tests.log_writer import Value
 
 __all__ = ["CHUNKS", "DROP", "SAMPLES", "SURFACES", "changed", "paths_of"]
 
-DROP = object()
-"""Stands for a field taken out."""
+
+class _Drop:
+    """Stands for a field taken out."""
+
+    def __repr__(self) -> str:
+        return "DROP"
+
+
+DROP = _Drop()
 
 
 def _message(role: str, source: Value, *content: Value) -> Value:

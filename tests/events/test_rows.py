@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.events.samples import DROP
 from tests.exactness import nested, same
 from tests.log_writer import Value
 from tests.strategies import (
@@ -55,9 +56,6 @@ def call_row(**changes: Any) -> Value:
     data = {"turn": 1, "step": 2, "index": 0, "id": "c", "name": "n", "dt": [0], "args": ["{", "}"]}
     row = {"type": "tool-call-chunks", "seq0": 4, "time0": 1000, "data": data}
     return _changed(row, changes)
-
-
-DROP = object()
 
 
 def _changed(row: Any, changes: Value) -> Value:

@@ -134,11 +134,14 @@ def test_a_broken_or_newer_record_is_a_fault_and_the_others_count(broken: Record
 
 def test_a_changed_record_is_broken_and_what_hangs_on_it_is_stale() -> None:
     writer = SessionWriter()
-    opened, first, second = writer.open(), writer.events(_rows(user("a"))), writer.release()
+    rows = _rows(user("a"))
+    text = b"[" + rows[0].text + b"]"
+    opened = writer.open()
+    first = writer.events(rows, body=text, content_encoding="identity")
+    second = writer.release()
     key, value = record(first)
     assert value is not None
-    at = value.index(b'"a"')
-    changed = (key, value[:at] + b'"b"' + value[at + 3 :])
+    changed = (key, value.replace(b'"a"', b'"b"'))
     report = verify([record(opened), changed, record(second)], NAMESPACE)
     assert not report.ok
     assert _counts(report) == {"accepted": 1, "broken": 1, "stale": 1}
@@ -265,12 +268,9 @@ def test_an_encrypted_body_stops_its_session_until_a_reader_can_read_it() -> Non
 
 def test_the_first_stop_counts() -> None:
     writer = SessionWriter()
-    bad = writer.events(_rows(user("a", over=(5,))))
-    opened = SessionWriter()
-    first = opened.open()
-    opened.hash, opened.next_seq = first.hash, 0
-    bad = opened.events(_rows(user("a", over=(5,))))
-    report = verify([record(first), record(bad), (b"s", b"\xc3\x01" + b"\x07" * 12)], NAMESPACE)
+    opened, bad = writer.open(), writer.events(_rows(user("a", over=(5,))))
+    newer = (b"s", b"\xc3\x01" + b"\x07" * 12)
+    report = verify([record(opened), record(bad), newer], NAMESPACE)
     stop = report.sessions["s"].stop
     assert stop is not None
     assert (stop.kind, stop.seq) == (StopKind.QUARANTINED, 0)

@@ -1,0 +1,5 @@
+"""The `turnlog` command."""
+
+from .main import main
+
+__all__ = ["main"]
