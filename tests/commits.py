@@ -140,7 +140,7 @@ class SessionLine:
         return commit
 
 
-# --- random commits, and values that no constructor would make --------------------------------------
+# --- random commits, and values that no constructor would make ------------------------------------
 
 _text = st.one_of(
     st.sampled_from(["", "a", "ß", "\0", "\U0001f600", "\ue000"]), st.text(max_size=8)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from turnlog.events.errors import CallerError, RestoreRefused
+from turnlog.events.event import read_draft
 from turnlog.events.header import Header
 from turnlog.kernel import inbox_plan
 from turnlog.kernel.fork import child_header, plan_fork
@@ -106,13 +107,7 @@ def _without_creation(header: Header) -> dict[str, Any]:
 
 
 def _append(session: Session, call: dict[str, Any]) -> int:
-    event = session.append(
-        call["type"],
-        call["data"],
-        surface=call.get("surfaceOp"),
-        sources=call.get("sourceEventSeqs"),
-    )
-    return event.seq
+    return session.append_all([read_draft(call)])[0].seq
 
 
 def _final_state(session: Session) -> dict[str, Any]:

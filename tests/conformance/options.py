@@ -18,7 +18,6 @@ class Tally:
     def __init__(self) -> None:
         self.answers: dict[str, Counter[str]] = {}
         self.wrong_cases: Counter[str] = Counter()
-        self.notes: list[str] = []
 
     def add(self, file: str, op: str, answers: int, wrong_cases: int) -> None:
         """Count one checked group."""
@@ -57,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     tally = terminalreporter.config.stash[TALLY]
-    if not tally.answers and not tally.notes:
+    if not tally.answers:
         return
     terminalreporter.section("recorded answers")
     for file, ops in tally.answers.items():
@@ -66,8 +65,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             f"{file}: {ops.total()} answers checked, "
             f"{tally.wrong_cases[file]} cases wrong ({by_op})"
         )
-    for note in tally.notes:
-        terminalreporter.line(note)
 
 
 def given_paths(config: pytest.Config) -> dict[str, list[Path]]:

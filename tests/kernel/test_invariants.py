@@ -241,6 +241,22 @@ def test_an_event_without_data_breaks_the_relation_and_raises_nothing() -> None:
     assert rules({"type": "turn/start"}) == [(0, "turn-next")]
 
 
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (2, "2"),
+        ("1", "'1'"),
+        (True, "true"),
+        (None, "nothing"),
+        ({}, "an object"),
+        ([1], "a list"),
+    ],
+)
+def test_the_reason_says_what_was_expected_and_found(number: Any, shown: str) -> None:
+    (breach,) = breaches(log_of(turn_start(number)))
+    assert breach.reason == f"expected turn 1, found {shown}"
+
+
 def test_a_number_of_any_depth_is_shown_short() -> None:
     deep: Any = []
     for _ in range(100_000):

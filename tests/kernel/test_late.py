@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from tests.kernel.turn_logs import (
-    Value,
     call,
     chunk,
     log_of,
@@ -55,9 +54,6 @@ def test_a_late_result_is_logged_aside_and_told_to_the_model() -> None:
         "step": 1,
         "callId": "c",
     }
-    intro, *content = told.data["content"]
-    assert "tool call c " in intro["text"]
-    assert content == REAL["content"][0]["content"]
 
 
 def test_an_appended_late_result_breaks_nothing_and_changes_no_earlier_message() -> None:
@@ -70,11 +66,21 @@ def test_an_appended_late_result_breaks_nothing_and_changes_no_earlier_message()
     assert messages(after)[-1].id == f"late-tool-result-c-{after.next_seq - 1}"
 
 
-def test_an_error_is_told_as_one() -> None:
-    def intro(message: Value) -> str:
-        return str(late_result(interrupted(), 1, 1, "c", message)[1].data["content"][0]["text"])
-
-    assert intro(result_message("c", is_error=True)) != intro(result_message("c", is_error=False))
+@pytest.mark.parametrize(
+    ("is_error", "outcome"),
+    [(None, "and is the real one"), (False, "and is the real one"), (True, "with an error")],
+)
+def test_the_model_reads_what_came_and_that_it_counts(is_error: Any, outcome: str) -> None:
+    message = result_message("c", "42 rows", is_error)
+    told = late_result(interrupted(), 1, 1, "c", message)[1]
+    assert told.data["content"] == [
+        {
+            "type": "text",
+            "text": "The result of tool call c (turn 1, step 1) came after that turn was closed, "
+            f"{outcome}. It counts instead of what was said of the call before. The result:",
+        },
+        {"type": "text", "text": "42 rows"},
+    ]
 
 
 def test_a_call_known_from_its_message_alone_may_be_answered() -> None:
@@ -132,12 +138,19 @@ def test_a_message_that_is_no_result_of_the_call_is_refused(message: Any) -> Non
         late_result(interrupted(), 1, 1, "c", message)
 
 
+def test_a_message_of_another_call_is_refused_at_its_source() -> None:
+    with pytest.raises(BadShape) as caught:
+        late_result(interrupted(), 1, 1, "c", result_message("d"))
+    assert caught.value.field == "message.source.callId"
+
+
 @pytest.mark.parametrize("type_", ["tool-call", "tool-result"])
 def test_an_inner_block_that_would_pair_in_the_view_is_refused(type_: str) -> None:
     message = result_message("c")
     message["content"][0]["content"].append({"type": type_, "id": "e", "toolCallId": "e"})
-    with pytest.raises(BadShape, match=r"content\[1\]"):
+    with pytest.raises(BadShape) as caught:
         late_result(interrupted(), 1, 1, "c", message)
+    assert caught.value.field == "message.content[0].content[1].type"
 
 
 def test_a_message_that_json_can_not_hold_is_refused() -> None:
@@ -147,9 +160,10 @@ def test_a_message_that_json_can_not_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("number", [True, -1, 1.0, "1", None, 2**53])
 def test_a_turn_or_step_that_is_no_number_of_one_is_refused(number: Any) -> None:
-    for turn, step in ((number, 1), (1, number)):
-        with pytest.raises(BadShape):
+    for turn, step, field in ((number, 1, "turn"), (1, number, "step")):
+        with pytest.raises(BadShape) as caught:
             late_result(interrupted(), turn, step, "c", REAL)
+        assert caught.value.field == field
 
 
 def test_the_drafts_share_nothing_with_the_callers_message_or_each_other() -> None:

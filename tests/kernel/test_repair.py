@@ -169,6 +169,12 @@ def test_which_calls_are_answered(
     assert answered(*OPEN_STEP, *values) == expected
 
 
+def test_a_block_that_is_no_call_names_none() -> None:
+    message = says("c")
+    message["data"]["message"]["content"] += [{"type": "image", "id": "x"}, {"id": "y"}, "z"]
+    assert [call_id for call_id, _, _ in answered(*OPEN_STEP, message)] == ["c"]
+
+
 def test_a_result_names_the_step_of_its_call() -> None:
     first, _, end, _ = repair(log_of(*OPEN_STEP, says("c"), step_start(1, 2), says("d", step=2)))
     assert (first.data["step"], end.data["step"]) == (1, 2)

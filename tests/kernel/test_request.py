@@ -64,10 +64,20 @@ def test_canonical_shares_nothing_with_the_header() -> None:
     assert header == before
 
 
-@pytest.mark.parametrize("header", [None, [], {}, {"config": None}, {"config": ["p"]}])
-def test_a_header_without_config_is_refused(header: Any) -> None:
-    with pytest.raises(BadShape):
+@pytest.mark.parametrize(
+    ("header", "field"),
+    [
+        (None, "header"),
+        ([], "header"),
+        ({}, "header.config"),
+        ({"config": None}, "header.config"),
+        ({"config": ["p"]}, "header.config"),
+    ],
+)
+def test_a_header_without_config_is_refused(header: Any, field: str) -> None:
+    with pytest.raises(BadShape) as caught:
         canonical(header)
+    assert caught.value.field == field
 
 
 @pytest.mark.parametrize(
@@ -87,6 +97,7 @@ def test_a_header_without_config_is_refused(header: Any) -> None:
         (_header(stop=[]), _header(), ("stop",)),
         (_header(stop=["a", "b"]), _header(stop=["b", "a"]), ("stop",)),
         (_header(adapterDefaults={"maxTokens": True}), _header(), ("adapterDefaults",)),
+        (_header(adapterDefaults={"reasoningEffort": True}), _header(), ("adapterDefaults",)),
         (
             _header(adapterDefaults={"maxTokens": True}),
             _header(adapterDefaults={"reasoningEffort": True}),
@@ -283,6 +294,17 @@ def test_a_call_without_chunks_begins_with_its_message_or_its_retry() -> None:
     assert attempts(log, 1, 1) == (message,)
     assert attempts(log, 1, 2) == (retry,)
     assert _texts(request_at(log, 1, 2)) == ["one", "ok", "two"]
+
+
+def test_a_call_that_streams_in_several_runs_begins_once() -> None:
+    builder = LogBuilder()
+    builder.begin()
+    first = builder.chunks(["a", "b", "c"]) - 2
+    builder.user("while it streams")
+    builder.chunks(["d", "e", "f"])
+    builder.answer()
+    assert attempts(builder.log(packed=True), 1, 1) == (first,)
+    assert attempts(builder.log(packed=False), 1, 1) == (first,)
 
 
 def test_each_attempt_after_a_started_retry_has_its_own_request() -> None:

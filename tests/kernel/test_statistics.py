@@ -218,6 +218,23 @@ def test_the_first_delta_that_carries_something_is_the_first_token(
     assert statistics(builder.log()).ttft_steps == is_token
 
 
+def test_chunks_are_awaited_until_a_step_has_its_first_token_or_its_message() -> None:
+    for ended_by in ("chunk", "message"):
+        builder = LogBuilder()
+        builder.add("turn/start", {"turn": 1})
+        builder.add("step/start", {"turn": 1, "step": 1})
+        if ended_by == "chunk":
+            builder.chunks(["", "a"])
+        else:
+            builder.answer()
+        fold = StatisticsFold()
+        awaited: list[bool] = []
+        for event in builder.events():
+            fold.fold(event)
+            awaited.append(fold.awaits_first_token)
+        assert awaited == [False, *[True] * (len(awaited) - 2), False]
+
+
 def test_times_that_step_back_count_zero() -> None:
     builder = LogBuilder()
     builder.begin()

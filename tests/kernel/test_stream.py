@@ -90,6 +90,7 @@ def test_a_retry_of_another_step_is_no_retry_of_the_open_attempt() -> None:
     first, second = _attempts(chunk(step=1), retry(step=2))
     assert (first.end, first.ended_seq) == (AttemptEnd.CANCEL, 1)
     assert (second.step, second.number, second.end) == (2, 1, AttemptEnd.RETRY)
+    assert (first.spans, first.retry, second.spans) == (((0, 1),), None, ((1, 2),))
 
 
 def test_a_retry_that_names_no_step_is_one_of_the_open_attempt() -> None:
@@ -171,6 +172,20 @@ def test_blocks_stand_in_the_order_of_their_beginning() -> None:
     assert [(block.index, block.kind, block.text) for block in blocks] == [
         (1, "reasoning", "rs"),
         (0, "text", "t"),
+    ]
+
+
+def test_a_block_start_begins_a_block_of_the_kind_that_it_names() -> None:
+    blocks = _blocks(
+        chunk_of_kind("block-start", index=0, blockType="image"),
+        chunk_of_kind("block-start", index=0, blockType="text"),
+        chunk("a"),
+        chunk_of_kind("block-start", index=1),
+    )
+    assert [(block.index, block.kind, block.text, block.ended) for block in blocks] == [
+        (0, "image", "", False),
+        (0, "text", "a", False),
+        (1, "", "", False),
     ]
 
 

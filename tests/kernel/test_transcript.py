@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.exactness import nested
 from tests.kernel.turn_logs import (
     NOT_STARTED,
     Value,
@@ -28,10 +29,11 @@ from tests.kernel.turn_logs import (
     user,
     with_drafts,
 )
-from tests.kernel.view_logs import late, retry, splits, view_logs
-from turnlog.events.errors import MissingField
+from tests.kernel.view_logs import chunk_of_kind, late, retry, splits, view_logs
+from turnlog.events.errors import BrokenLog, MissingField
 from turnlog.events.header import Header
-from turnlog.events.rows import event_row
+from turnlog.events.jsontext import deep_equal
+from turnlog.events.rows import Row, event_row
 from turnlog.kernel.anchors import ItemKey
 from turnlog.kernel.log import Log
 from turnlog.kernel.messages import messages
@@ -141,6 +143,27 @@ def test_hostile_text_is_unchanged(text: str) -> None:
     assert _only(ToolCard, other("tool/call", name=text, arguments=text)).began[1:] == (text, text)
     assert _only(StreamAttempt, chunk(text)).blocks[0].texts == (text,)
     assert _only(ToolCard, result(text=text)).result.content[0]["text"] == text
+
+
+def test_content_of_any_depth_is_unchanged() -> None:
+    deep = nested(20_000, "leaf")
+    said, asked = user(), says("c")
+    said["data"]["content"] = asked["data"]["message"]["content"][1]["arguments"] = deep
+    end = chunk_of_kind("block-end", index=0, block=deep)
+    message, attempt, _, card, result_card, turn_end_item = _items(
+        said, end, asked, other("tool/result", message=deep), other("turn/end", reason=deep)
+    )
+    assert isinstance(message, MessageItem)
+    assert isinstance(attempt, StreamAttempt)
+    assert isinstance(card, ToolCard)
+    assert isinstance(result_card, ToolCard)
+    assert isinstance(turn_end_item, TurnEnd)
+    assert deep_equal(message.content, deep)
+    assert deep_equal(attempt.blocks[0].block, deep)
+    assert card.asked == (2, "read", None)
+    assert result_card.result is not None
+    assert deep_equal(result_card.result.message, deep)
+    assert deep_equal(turn_end_item.reason, deep)
 
 
 @pytest.mark.parametrize(
@@ -487,11 +510,12 @@ def test_a_page_shows_its_cards_as_the_whole_log_has_them() -> None:
 
 
 def test_a_page_reads_no_further_than_its_items_can_change() -> None:
-    broken = event_row({"type": "user/message", "seq": 3, "time": 1, "data": 1})
-    rows = log_of(user(), user(), user()).rows
-    unreadable = (*rows, type(broken)(b"no JSON", 3))
-    assert len(list(transcript(Log(Header.new("s", 1), unreadable), 0, 2))) == 2
-    assert list(transcript(Log(Header.new("s", 1), unreadable), 1, 1)) == []
+    readable = log_of(user(), user()).rows
+    log = Log(Header.new("s", 1), (*readable, Row(b"no JSON", 2)))
+    assert len(list(transcript(log, 0, 2))) == 2
+    assert list(transcript(log, 1, 1)) == []
+    with pytest.raises(BrokenLog):
+        list(transcript(log))
 
 
 def test_a_damaged_log_with_repeated_seqs_is_read_to_its_end() -> None:

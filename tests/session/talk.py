@@ -32,7 +32,12 @@ def result(id: str, call_id: str, text: str = "ok") -> dict[str, Any]:
     """A tool's result."""
     content = [{"type": "text", "text": text}]
     block = {"type": "tool-result", "toolCallId": call_id, "content": content}
-    return {"id": id, "role": "user", "source": {"kind": "tool", "callId": call_id}, "content": [block]}
+    return {
+        "id": id,
+        "role": "user",
+        "source": {"kind": "tool", "callId": call_id},
+        "content": [block],
+    }
 
 
 def chunk(text: str, turn: int = 1, step: int = 1) -> Draft:
@@ -50,7 +55,9 @@ def run_turn(session: Session, turn: int = 1) -> None:
     """Append one whole turn: a question, a streamed answer."""
     session.append("turn/start", {"turn": turn})
     say(session, f"u{turn}")
-    session.append("request/header", {"header": HEADER, "reason": "initial" if turn == 1 else "resume"})
+    session.append(
+        "request/header", {"header": HEADER, "reason": "initial" if turn == 1 else "resume"}
+    )
     session.append("step/start", {"turn": turn, "step": 1})
     deltas = session.append_all([chunk(f"word {i} ", turn) for i in range(5)])
     session.append(

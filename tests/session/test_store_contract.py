@@ -452,7 +452,9 @@ def test_stored_rows_are_packed(backend: Backend) -> None:
     session.flush()
     log = backend.store().read("s")
     assert len(log.rows) == 1
-    assert [event.data["chunk"]["text"] for event in expand(log.rows)] == [f"t{i}" for i in range(50)]
+    assert [event.data["chunk"]["text"] for event in expand(log.rows)] == [
+        f"t{i}" for i in range(50)
+    ]
 
 
 def _nested(depth: int) -> object:

@@ -46,7 +46,9 @@ class SessionLog:
         if self._fork is None or beyond_seed > 0:
             return True
         # A seed that ends with an end-seed gets no second one.
-        return beyond_seed == 0 and bool(self._rows) and self._rows[-1].events()[-1].type == END_SEED
+        return (
+            beyond_seed == 0 and bool(self._rows) and self._rows[-1].events()[-1].type == END_SEED
+        )
 
     @property
     def head(self) -> Head:

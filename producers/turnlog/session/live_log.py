@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from turnlog.events.admit import admit, admit_all
 from turnlog.events.errors import EmptyReplacement, InvariantBreach, TooLarge, ViewBreach
@@ -47,7 +47,8 @@ class LiveLog:
         self._checked_seq = 0
         self._requests = RequestFold()
         self._inbox = InboxFold(self.header.seed_length)
-        self._folded_seq = 0
+        self._requested_seq = 0
+        self._spliced_seq = 0
 
     @property
     def next_seq(self) -> int:
@@ -123,17 +124,17 @@ class LiveLog:
 
     def request(self) -> Request:
         """The request now: header in force and Messages."""
-        self._fold()
+        self._fold_requests()
         return self._requests.request(self.messages(), self.next_seq)
 
     def inbox(self) -> Inbox:
         """The pending messages now. Raises BadSplice where a stored splice does not fit."""
-        self._fold()
+        self._spliced_seq = self._fold_since(self._spliced_seq, self._inbox.fold)
         return self._inbox.inbox
 
     def check_dispatch(self, request: Request) -> None:
         """Check that a request may leave. Raises ViewBreach, RequestMismatch."""
-        self._fold()
+        self._fold_requests()
         view = self.messages()
         broken = unpaired(view)
         if broken:
@@ -148,15 +149,17 @@ class LiveLog:
             self._checked_seq = self.next_seq
         return tuple(self._breaches)
 
-    def _fold(self) -> None:
-        """Bring the lazy folds of log-only events up to the log's end."""
-        if self._folded_seq < self.next_seq:
-            for row in self._rows.rows(self._folded_seq):
+    def _fold_requests(self) -> None:
+        self._requested_seq = self._fold_since(self._requested_seq, self._requests.fold)
+
+    def _fold_since(self, seq: int, fold: Callable[[Event], object]) -> int:
+        """Give a lazy fold of log-only events what it has not seen; gives how far it is now."""
+        if seq < self.next_seq:
+            for row in self._rows.rows(seq):
                 if not row.packed:
                     for event in row.events():
-                        self._requests.fold(event)
-                        self._inbox.fold(event)
-            self._folded_seq = self.next_seq
+                        fold(event)
+        return self.next_seq
 
     def _refuse_breach(self, events: Sequence[Event]) -> None:
         self.breaches()

@@ -42,7 +42,7 @@ class Session(SessionCore):
     def create(
         cls,
         id: str,
-        seed: Iterable[Any] = (),
+        seed: Iterable[Any] | None = None,
         header: Any = None,
         *,
         registry: Registry | None = None,
@@ -51,17 +51,17 @@ class Session(SessionCore):
     ) -> Session:
         """Make a new session in memory, over `seed` events (JSON) that it inherits.
 
-        A non-empty seed is checked as a stored log is, and ended by `session/end-seed`. Needs no
-        store; nothing of it is durable.
+        A given seed is checked as a stored log is, and ended by `session/end-seed`. Needs no store;
+        nothing of it is durable.
 
         Raises BadSessionId, RestoreRefused.
         """
         check_session_id(id)
         if header is None:
             header = Header.new(id, clock())
-        restored = restore(header, map(event_row, seed), id=id)
+        restored = restore(header, map(event_row, seed or ()), id=id)
         session = cls(restored, registry=registry or Registry(), strict=strict, clock=clock)
-        if restored.first_live_seq:
+        if seed is not None:
             session.end_seed()
         return session
 
@@ -151,9 +151,7 @@ class Session(SessionCore):
         A negative start counts from the end, ranges are clamped; a removal is logged as canceled.
         Raises as `change_inbox`.
         """
-        return self.change_inbox(
-            lambda inbox: plan_splice(inbox, target, start, removed, inserted)
-        )
+        return self.change_inbox(lambda inbox: plan_splice(inbox, target, start, removed, inserted))
 
     def claim_inbox(self, target: Target) -> list[Any]:
         """Take the pending messages that are due out of the inbox, in order.

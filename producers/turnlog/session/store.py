@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import uuid
@@ -82,7 +83,7 @@ class SessionStore:
         id: str | None = None,
         *,
         header: Any = None,
-        seed: Iterable[Any] = (),
+        seed: Iterable[Any] | None = None,
         strict: bool = False,
     ) -> Session:
         """Make a new session, hold it for writing, and tell the created-observers.
@@ -106,7 +107,7 @@ class SessionStore:
         id: str | None = None,
         *,
         header: Any = None,
-        seed: Iterable[Any] = (),
+        seed: Iterable[Any] | None = None,
         strict: bool = False,
     ) -> Prepared:
         """Validate and build a new session; registers nothing. Raises BadSessionId, RestoreRefused."""
@@ -308,6 +309,34 @@ class SessionStore:
         self._logs.close()
         if failures:
             raise failures[0]
+
+    async def acreate(self, id: str | None = None, **options: Any) -> Session:
+        """As `create`, without blocking the event loop."""
+        return await asyncio.to_thread(self.create, id, **options)
+
+    async def aopen(self, id: str, **options: Any) -> Session:
+        """As `open`, without blocking the event loop."""
+        return await asyncio.to_thread(self.open, id, **options)
+
+    async def afork(self, source: str | Session, **options: Any) -> Session:
+        """As `fork`, without blocking the event loop."""
+        return await asyncio.to_thread(self.fork, source, **options)
+
+    async def aimport_log(self, header: Any, rows: Iterable[Row]) -> ImportResult:
+        """As `import_log`, without blocking the event loop."""
+        return await asyncio.to_thread(self.import_log, header, rows)
+
+    async def aread(self, id: str, **options: Any) -> Log:
+        """As `read`, without blocking the event loop."""
+        return await asyncio.to_thread(self.read, id, **options)
+
+    async def aflush(self, session: Session, *, timeout_s: float = 30.0) -> Head:
+        """As `flush`, without blocking the event loop."""
+        return await asyncio.to_thread(self.flush, session, timeout_s=timeout_s)
+
+    async def aclose(self) -> None:
+        """As `close`, without blocking the event loop."""
+        await asyncio.to_thread(self.close)
 
     def __enter__(self) -> SessionStore:
         return self

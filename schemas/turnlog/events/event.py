@@ -12,12 +12,15 @@ from .errors import BadRow, BadShape, MissingField, shown
 from .gate import is_integer, is_seq
 from .jsontext import dumps, loads
 
-__all__ = ["ENVELOPE_KEYS", "Draft", "Event", "Replace", "event_of_value"]
+__all__ = ["ENVELOPE_KEYS", "Draft", "Event", "Replace", "event_of_value", "read_draft"]
 
 ENVELOPE_KEYS = frozenset(
     {"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"}
 )
 """The legal keys of an event; no other is."""
+
+
+_DRAFT_KEYS = ENVELOPE_KEYS - {"seq"}
 
 
 class Replace(NamedTuple):
@@ -142,6 +145,32 @@ def event_of_value(value: Any, text: bytes) -> Event:
         None,
         [value["data"]] if "data" in value else None,
         text,
+    )
+
+
+def read_draft(value: Any) -> Draft:
+    """Read a draft in its JSON form: `{type, data, surfaceOp?, sourceEventSeqs?, ignorable?, time?}`.
+
+    Raises BadShape for other keys, for a missing one, and for null where a key may be left out.
+    """
+    if type(value) is not dict:
+        raise BadShape("draft", "an object", shown(value))
+    for key in value:
+        if key not in _DRAFT_KEYS:
+            raise BadShape("draft", "the keys of a draft", shown(key))
+    for key in ("type", "data"):
+        if key not in value:
+            raise BadShape(f"draft.{key}", "a value", "nothing")
+    for key in ("surfaceOp", "sourceEventSeqs", "ignorable", "time"):
+        if key in value and value[key] is None:
+            raise BadShape(f"draft.{key}", "a value or no such key", "null")
+    return Draft(
+        value["type"],
+        value["data"],
+        value.get("surfaceOp"),
+        value.get("sourceEventSeqs"),
+        value.get("ignorable", False),
+        value.get("time"),
     )
 
 

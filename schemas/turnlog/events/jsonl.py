@@ -213,9 +213,13 @@ class _Examiner:
                 yield FileRow(start + begin, start + stop, number, record)
             self.has_begun = self.has_said_anything = True
             done = stop
-        if done < len(text):
-            torn = not (ended or done)
-            yield self._damage(start, text, done, len(text), number, torn=torn)
+        if done < len(text) and not ended and not done:
+            # Up to the very end, white space included, so that it can be cut there.
+            self.has_said_anything = True
+            reason = "the line is not whole and has no end: a write that was not finished"
+            yield Damage(start, end, number, reason, torn_tail=True)
+        elif done < len(text):
+            yield self._damage(start, text, done, len(text), number)
 
     def _read(self, text: bytes) -> Header | Row | None:
         try:
@@ -224,21 +228,17 @@ class _Examiner:
             self._refusal = str(error)
             return None
 
-    def _damage(
-        self, start: int, text: bytes, begin: int, stop: int, number: int, *, torn: bool = False
-    ) -> Damage:
+    def _damage(self, start: int, text: bytes, begin: int, stop: int, number: int) -> Damage:
         self.has_said_anything = True
         gap = text[begin:stop]
         if not gap.strip(_SPACE):
             reason = "no line end between two records"
         elif not gap.strip(_SPACE + b"\0"):
             reason = f"{len(gap)} zero bytes"
-        elif torn:
-            reason = "the line is not whole and has no end: a write that was not finished"
         else:
             reason = self._refusal or "no JSON: a record that was cut or changed"
         self._refusal = ""
-        return Damage(start + begin, start + stop, number, reason, torn)
+        return Damage(start + begin, start + stop, number, reason)
 
 
 def _read_first(text: bytes) -> Header | Row:

@@ -106,7 +106,7 @@ class OpenAttempt(OpenItem):
         """End it by an event."""
         self.end = end
         self.ended_seq = event.seq
-        if event.type == "llm/retry":
+        if end is AttemptEnd.RETRY and event.type == "llm/retry":
             self.spans.add(event.seq)
             self._retry = event.text
 
