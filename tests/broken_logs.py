@@ -14,7 +14,7 @@ __all__ = ["BREAKERS", "Broken", "break_log"]
 
 
 class Broken(NamedTuple):
-    """A log with one fault: the event at `index` breaks `rule`, and all before it is sound.
+    """A log with one fault: the event at `at` breaks `rule`, and all before it is sound.
 
     Where `refused`, restore refuses the log there; else it is the first breach of the invariants.
     """
@@ -22,12 +22,12 @@ class Broken(NamedTuple):
     header: Header
     values: list[Value]
     rule: str
-    index: int
+    at: int
     refused: bool
 
 
 Breaker = Callable[[list[Value], Random], "int | None"]
-"""Breaks a rule in place; gives the index of the event at fault, None where the log has no place."""
+"""Breaks a rule in place; gives where the event at fault is, None where the log has no place."""
 
 
 def break_log(header: Header, values: list[Value], random: Random) -> Broken:

@@ -28,7 +28,15 @@ from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row, event_row
 
-__all__ = ["SessionLine", "commits", "forged", "make_commit", "plain_rows", "record_of"]
+__all__ = [
+    "Record",
+    "SessionLine",
+    "commits",
+    "forged",
+    "make_commit",
+    "plain_rows",
+    "record_of",
+]
 
 Record = tuple[bytes | None, bytes | None]
 
@@ -140,7 +148,7 @@ class SessionLine:
         return commit
 
 
-# --- random commits, and values that no constructor would make ------------------------------------
+# --- random commits, and values that no constructor would make -----------------------------------
 
 _text = st.one_of(
     st.sampled_from(["", "a", "ß", "\0", "\U0001f600", "\ue000"]), st.text(max_size=8)

@@ -62,7 +62,7 @@ class Agent(LogWriter):
         self._inbox = {"next-turn": [], "next-step": []}
         self._end_seed()
 
-    # --- turns and steps ---------------------------------------------------------------------------
+    # --- turns and steps -------------------------------------------------------------------------
 
     def turn(self) -> None:
         """Write one turn, from start to end or to a crash with its repair."""
@@ -91,7 +91,7 @@ class Agent(LogWriter):
         if self.chance(0.05) and not calls:
             return self._crash([], {})
         self.answer(calls, chunks)
-        started = {id: self._tool_call(id) for id in calls if self.chance(0.85)}
+        started = {each: self._tool_call(each) for each in calls if self.chance(0.85)}
         if self.chance(0.08):
             return self._crash(calls, started)
         self.random.shuffle(calls)
@@ -177,7 +177,7 @@ class Agent(LogWriter):
             context["contextWindow"] = self.random.choice((0, 128_000))
         self.add("request/context", context)
 
-    # --- between turns -----------------------------------------------------------------------------
+    # --- between turns ---------------------------------------------------------------------------
 
     def between(self) -> None:
         """Write an injected message, or a person's outside a turn."""
@@ -264,7 +264,7 @@ class Agent(LogWriter):
         more = {"surface": "append", **more}
         return self.add("user/message", self.message("user", source, blocks), **more)
 
-    # --- parts -------------------------------------------------------------------------------------
+    # --- parts -----------------------------------------------------------------------------------
 
     def _place(self) -> Value:
         return {"turn": self._turn, "step": self._step}
@@ -308,8 +308,8 @@ class Agent(LogWriter):
         """End the process inside a step: the closing events of a repair, then a new lifetime."""
         for call_id in calls:
             error = _OUTCOME_UNKNOWN if call_id in started else _NOT_STARTED
-            id = f"interrupted-tool-result-{call_id}-{len(self.drafts)}"
-            self._result(call_id, started.get(call_id), error, id)
+            message_id = f"interrupted-tool-result-{call_id}-{len(self.drafts)}"
+            self._result(call_id, started.get(call_id), error, message_id)
         self.add("step/end", self._place())
         self.add("turn/end", {"turn": self._turn, "reason": {"kind": "interrupted"}})
         self._end_seed()

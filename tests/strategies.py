@@ -96,7 +96,7 @@ def headers(draw: st.DrawFn) -> Header:
     return Header.of(value | draw(further))
 
 
-# --- chunks -----------------------------------------------------------------------------------------
+# --- chunks --------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -137,7 +137,7 @@ def _heads(draw: st.DrawFn) -> tuple[Value, Value, str]:
     return place, chunk, "argumentsDelta"
 
 
-# --- logs -------------------------------------------------------------------------------------------
+# --- logs ----------------------------------------------------------------------------------------
 
 
 class AgentLog(NamedTuple):
@@ -190,7 +190,7 @@ def broken_logs(max_events: int = 80) -> st.SearchStrategy[Broken]:
 
 
 def drafts() -> st.SearchStrategy[Draft]:
-    """Single drafts of every type that the simulated agent writes, with further keys in their data."""
+    """Single drafts of all types that the simulated agent writes, further keys in their data."""
 
     def extended(log: AgentLog, index: int, further: Value) -> Draft:
         draft = log.drafts[index % len(log.drafts)]

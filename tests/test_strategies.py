@@ -1,4 +1,4 @@
-"""The shared strategies give what they say: sound logs are sound, broken ones break at their event."""
+"""The shared strategies give what they say: sound logs are sound, broken ones break where told."""
 
 from random import Random
 
@@ -42,10 +42,10 @@ def test_a_broken_log_breaks_its_rule_at_its_event(broken: Broken) -> None:
     if broken.refused:
         with pytest.raises(RestoreRefused) as refused:
             restore(broken.header, rows)
-        assert refused.value.index == broken.index, broken.rule
+        assert refused.value.index == broken.at, broken.rule
     else:
         log = restore(broken.header, rows).log
-        assert breaches(log)[0].seq == broken.index, broken.rule
+        assert breaches(log)[0].seq == broken.at, broken.rule
 
 
 @pytest.mark.parametrize("rule", sorted(BREAKERS))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tests.events.samples import CHUNKS, DROP, SAMPLES, SURFACES, changed
 from tests.exactness import nested, same
-from tests.log_writer import Value
 from tests.strategies import any_text, drafts, json_values, value_of_draft
 from turnlog.events.admit import _admit_any, admit, admit_all
 from turnlog.events.chunk import CHUNK_TYPE
@@ -44,7 +43,7 @@ def delta(text: Any = "a", kind: Any = "text-delta", **more: Any) -> Draft:
     return Draft(CHUNK_TYPE, {**place, "chunk": chunk})
 
 
-# --- what is taken ------------------------------------------------------------------------------------
+# --- what is taken -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -91,19 +90,25 @@ def test_the_keys_of_a_stored_event_stand_in_their_order() -> None:
     assert list(take(draft).to_json()) == keys
 
 
-# --- what is refused, and in which order --------------------------------------------------------------
+def place_of_refusal(draft: Draft) -> str:
+    """The field that a refusal names, whichever step of the gate it came from."""
+    with pytest.raises(CallerError) as refused:
+        take(draft)
+    error = refused.value
+    if isinstance(error, NotLossless):
+        return ".".join(map(str, error.path))
+    assert isinstance(error, BadShape)
+    return error.field
+
+
+# --- what is refused, and in which order ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "type_", [None, 1, True, "", [], {}, b"turn/start", ("turn/start",)], ids=repr
 )
 def test_a_type_that_is_no_filled_string_is_refused(type_: Any) -> None:
-    with pytest.raises((BadShape, NotLossless)) as refused:
-        take(Draft(type_, {"turn": 1}))
-    if isinstance(refused.value, BadShape):
-        assert refused.value.field == "type"
-    else:
-        assert refused.value.path == ("type",)
+    assert place_of_refusal(Draft(type_, {"turn": 1})) == "type"
 
 
 @pytest.mark.parametrize("type_", sorted(PACKED_TYPES | LEGACY_TYPES))
@@ -124,12 +129,7 @@ def test_the_older_reason_of_a_request_header_is_refused() -> None:
 @pytest.mark.parametrize("time", [True, 1.0, "1", [], math.nan, 2**53, -(2**53)], ids=repr)
 def test_a_time_that_is_no_integer_is_refused(time: Any) -> None:
     for draft in (draft_of(time_ms=time), delta()._replace(time_ms=time)):
-        with pytest.raises((BadShape, NotLossless)) as refused:
-            take(draft)
-        if isinstance(refused.value, BadShape):
-            assert refused.value.field == "time"
-        else:
-            assert refused.value.path == ("time",)
+        assert place_of_refusal(draft) == "time"
 
 
 @pytest.mark.parametrize("ignorable", [None, 0, 1, "true", [], {}], ids=repr)
@@ -224,7 +224,7 @@ def test_a_known_type_is_carried_with_any_data(type_: str) -> None:
     assert same(take(Draft(type_, [None, {"": 1.0}])).data, [None, {"": 1.0}])
 
 
-# --- an embedder's types ------------------------------------------------------------------------------
+# --- an embedder's types -------------------------------------------------------------------------
 
 
 def registry_of(shape: Callable[[Any], None] | None = None) -> Registry:
@@ -265,7 +265,7 @@ def test_an_embedders_shape_is_asked_after_the_gate_alone() -> None:
         take(Draft("x/own", {1: 2}), registry=registry_of(shape))
 
 
-# --- size ---------------------------------------------------------------------------------------------
+# --- size ----------------------------------------------------------------------------------------
 
 
 def sized(size: int, filler: str = "x") -> Draft:
@@ -296,7 +296,7 @@ def test_a_chunk_is_measured_as_any_event(char: str) -> None:
             take(draft)
 
 
-# --- the caller's value -------------------------------------------------------------------------------
+# --- the caller's value --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -325,10 +325,10 @@ def test_a_chunk_is_a_copy() -> None:
 def test_what_an_event_gives_is_a_copy_each_time() -> None:
     for draft in (delta(), draft_of("user/message")):
         event = take(draft)
-        for read in (lambda e: e.data, lambda e: e.data, lambda e: e.to_json()["data"]):
-            value = read(event)
-            assert value == draft.data
-            value.clear()
+        for _ in range(3):
+            for value in (event.data, event.to_json()["data"]):
+                assert value == draft.data
+                value.clear()
 
 
 @given(any_text)
@@ -363,7 +363,7 @@ def test_depth_is_no_limit(objects: bool) -> None:  # field case A5
             take(Draft(**{"type": "user/message", "data": {}, **fields}))
 
 
-# --- the hot ways and the general one -----------------------------------------------------------------
+# --- the hot ways and the general one ------------------------------------------------------------
 
 
 class Text(str):
@@ -402,11 +402,14 @@ def test_plain_deltas_go_the_hot_ways() -> None:
     for kind in ("text-delta", "reasoning-delta"):
         draft = delta("\ud800", kind, turn=0, step=MAX_SAFE_INTEGER, index=-1)
         event = hot_chunk(draft.data, 3, NOW)
-        events = hot_chunks([draft, draft._replace(time_ms=1)], 3, NOW)
+        events = hot_chunks([draft, draft], 3, NOW)
+        timed = hot_chunks([draft._replace(time_ms=1), draft._replace(time_ms=0)], 3, NOW)
         assert event is not None
         assert events is not None
+        assert timed is not None
         assert event.to_json() == events[0].to_json() == take(draft, 3).to_json()
-        assert (events[1].seq, events[1].time_ms) == (4, 1)
+        assert [(event.seq, event.time_ms) for event in events] == [(3, NOW), (4, NOW)]
+        assert [(event.seq, event.time_ms) for event in timed] == [(3, 1), (4, 0)]
 
 
 odd = st.one_of(
@@ -429,7 +432,8 @@ def odd_deltas(draw: st.DrawFn) -> Draft:
             return draft._replace(data=changed(draft.data, ("chunk", key), draw(odd)))
         case 2:
             field = draw(st.sampled_from(["time_ms", "sources", "surface", "ignorable", "type"]))
-            return draft._replace(**{field: draw(odd)})
+            fields: dict[str, Any] = {field: draw(odd)}
+            return draft._replace(**fields)
         case 3:
             key = draw(st.sampled_from(["turn", "step", "chunk"]))
             data = dict(draft.data)
@@ -459,7 +463,8 @@ def test_the_ways_agree_on_what_an_agent_writes(drafts: list[Draft]) -> None:
 @pytest.mark.parametrize("kind", CHUNKS)
 def test_the_ways_agree_on_each_kind_of_chunk(kind: str) -> None:
     for key in (*CHUNKS[kind], "more"):
-        for value in (DROP, None, 1, 1.0, "a", "\ud800", Text("a"), True, [], -1, 2**53):
+        values: list[Any] = [DROP, None, 1, 1.0, "a", "\ud800", Text("a"), True, [], -1, 2**53]
+        for value in values:
             if value is DROP and key == "more":
                 continue
             data = {"turn": 1, "step": 1, "chunk": changed(CHUNKS[kind], (key,), value)}
@@ -475,6 +480,11 @@ def test_the_ways_agree_on_each_field_of_a_delta(key: str, value: Any) -> None:
     data = changed(delta().data, (key,), value)
     agree([Draft(CHUNK_TYPE, data)])
     agree([delta(), Draft(CHUNK_TYPE, data)])
+
+
+def liar() -> Any:
+    """Give a liar that passes for any type."""
+    return Liar()
 
 
 class Liar:
@@ -493,25 +503,25 @@ class Liar:
 @pytest.mark.parametrize(
     "draft",
     [
-        Draft(Liar(), delta().data),  # type: ignore[arg-type]
-        delta()._replace(ignorable=Liar()),
-        delta()._replace(surface=Liar()),
-        delta()._replace(sources=Liar()),
-        delta()._replace(time_ms=Liar()),
-        delta()._replace(data=Liar()),
-        delta(Liar()),
-        delta("a", Liar()),
-        delta(index=Liar()),
-        delta(turn=Liar()),
-        Draft(CHUNK_TYPE, {Liar(): 1, "step": 1, "chunk": delta().data["chunk"]}),
-        Draft(CHUNK_TYPE, {"turn": 1, "step": 1, "chunk": {Liar(): 1, "index": 0, "text": ""}}),
+        Draft(liar(), delta().data),
+        delta()._replace(ignorable=liar()),
+        delta()._replace(surface=liar()),
+        delta()._replace(sources=liar()),
+        delta()._replace(time_ms=liar()),
+        delta()._replace(data=liar()),
+        delta(liar()),
+        delta("a", liar()),
+        delta(index=liar()),
+        delta(turn=liar()),
+        Draft(CHUNK_TYPE, {liar(): 1, "step": 1, "chunk": delta().data["chunk"]}),
+        Draft(CHUNK_TYPE, {"turn": 1, "step": 1, "chunk": {liar(): 1, "index": 0, "text": ""}}),
     ],
     ids=range(12),
 )
 def test_an_object_that_equals_everything_is_refused(draft: Draft) -> None:
-    for drafts in ([draft], [delta(), draft]):
+    for several in ([draft], [delta(), draft]):
         with pytest.raises(NotLossless):
-            admit_all(drafts, 0, NOW, Registry())
+            admit_all(several, 0, NOW, Registry())
     with pytest.raises(NotLossless):
         take(draft)
 

@@ -62,8 +62,8 @@ def test_readers_take_whole_floats() -> None:
     assert repr((header.created_at_ms, header.seed_length)) == "(5, 3)"
 
 
-NOT_STRING = [None, 1, True, [], {}]
-NOT_SEQ = [None, True, "1", -1, 0.5, 2**53, []]
+NOT_STRING: list[Any] = [None, 1, True, [], {}]
+NOT_SEQ: list[Any] = [None, True, "1", -1, 0.5, 2**53, []]
 WRONG: dict[str, list[Any]] = {
     "version": [DROP, None, 1, "0", False, 0.5, []],
     "id": [DROP, *NOT_STRING],
@@ -146,7 +146,7 @@ def test_depth_is_no_limit(depth: int) -> None:
             Header.of(FULL | {key: deep})
 
 
-# --- session ids (field case M4) -----------------------------------------------------------------------
+# --- session ids (field case M4) -----------------------------------------------------------------
 
 GOOD_IDS = [
     *("a", "A", ".", "..", "../x", "/etc/passwd", "a/b\\c", "con", "a" * 255, "\U0001f600" * 255),

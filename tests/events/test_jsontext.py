@@ -1,4 +1,4 @@
-"""JSON text: the fast and the exact paths give the same answers, at any depth, whatever the text."""
+"""JSON text: the fast and the exact path give the same answers, at any depth, for any text."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_an_integer_beyond_64_bits_is_written_whole_and_read_as_a_double(value: 
 def test_the_last_of_a_repeated_key_counts_at_the_first_place() -> None:
     for lone in ("x", "\\ud800"):  # one for each path
         text = f'{{"a":1,"b":"{lone}","a":2}}'
-        assert list(loads(text).items())[0] == ("a", 2)
+        assert next(iter(loads(text).items())) == ("a", 2)
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "1" * 400])

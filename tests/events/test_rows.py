@@ -72,7 +72,7 @@ def values_of(rows: list[Row]) -> list[Any]:
     return [event.to_json() for event in expand(rows)]
 
 
-# --- packing ----------------------------------------------------------------------------------------
+# --- packing -------------------------------------------------------------------------------------
 
 
 @given(chunk_values())
@@ -125,8 +125,8 @@ def spans_of(run: list[Value]) -> list[tuple[int, int]]:
 def is_delta(value: Value) -> bool:
     data, chunk = value["data"], value["data"]["chunk"]
     text = "argumentsDelta" if chunk["type"] == "tool-call-delta" else "text"
-    known = {"type", "index", text} | ({"id", "name"} if text == "argumentsDelta" else set())
-    return data.keys() == {"turn", "step", "chunk"} and chunk.keys() <= known
+    known = {"type", "index", text} | {"id", "name"}
+    return bool(data.keys() == {"turn", "step", "chunk"} and chunk.keys() <= known)
 
 
 def goes_on(last: Value, value: Value) -> bool:
@@ -137,7 +137,7 @@ def goes_on(last: Value, value: Value) -> bool:
 
     gap = value["time"] - last["time"]
     is_next = bool(value["seq"] == last["seq"] + 1 and abs(gap) <= MAX_SAFE_INTEGER)
-    return is_next and deep_equal(shared(last), shared(value))
+    return bool(is_next and deep_equal(shared(last), shared(value)))
 
 
 @given(agent_logs())
@@ -232,7 +232,7 @@ def test_an_event_is_stored_with_its_text_as_it_was() -> None:
     assert row == Row(text, 0)
 
 
-# --- one run ----------------------------------------------------------------------------------------
+# --- one run -------------------------------------------------------------------------------------
 
 
 @given(st.lists(any_text, min_size=1, max_size=9), st.integers(0, 8), st.booleans())
@@ -339,9 +339,9 @@ def test_a_run_of_calls_goes_on_with_one_id_and_name(change: Value, taken: bool)
     assert run.take(events_of([delta(1, after)])[0]) is taken
 
 
-# --- golden bytes: stored for ever ------------------------------------------------------------------
+# --- golden bytes: stored for ever ---------------------------------------------------------------
 
-GOLDEN = {
+GOLDEN: dict[bytes, list[Value]] = {
     b'{"type":"text-chunks","seq0":4,"time0":1000,"data":{"turn":1,"step":2,"index":0,'
     b'"dt":[5,-3],"texts":["a","","\xc3\xa9"]}}': [
         {"type": "text-delta", "index": 0, "text": text} for text in ("a", "", "é")
@@ -389,7 +389,7 @@ def test_the_bytes_of_a_member_that_stands_alone() -> None:
     assert MIN_RUN == 3
 
 
-# --- refusals ---------------------------------------------------------------------------------------
+# --- refusals ------------------------------------------------------------------------------------
 
 SOUND: list[Value] = [
     text_row(),
@@ -491,14 +491,17 @@ def test_a_malformed_packed_row_is_refused(name: str) -> None:
         unpack_value(loads(text))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, True, 1, "text", [], [text_row()], {}, {"type": "a"}, {"seq": 0, "time": 0}]
-    + [{"type": "a", "seq": seq, "time": 0} for seq in (None, True, "0", 0.5, 2**53, [])]
-    + [{"type": "a", "seq": 0, "time": time} for time in (None, False, "0", 0.5, -(2**53), {})]
-    + [{"type": type_, "seq": 0, "time": 0} for type_ in (None, 1, ["text-chunks"], {})],
-    ids=repr,
-)
+NOT_SEQS: list[Any] = [None, True, "0", 0.5, 2**53, [], {}]
+NOT_TYPES: list[Any] = [None, 1, ["text-chunks"], {}]
+NO_EVENTS: list[Any] = [
+    *(None, True, 1, "text", [], [text_row()], {}, {"type": "a"}, {"seq": 0, "time": 0}),
+    *({"type": "a", "seq": seq, "time": 0} for seq in NOT_SEQS),
+    *({"type": "a", "seq": 0, "time": time} for time in NOT_SEQS),
+    *({"type": type_, "seq": 0, "time": 0} for type_ in NOT_TYPES),
+]
+
+
+@pytest.mark.parametrize("value", NO_EVENTS, ids=repr)
 def test_what_is_no_event_is_no_row(value: Any) -> None:
     with pytest.raises(BadRow, match="storage row: expected"):
         parse_row(dumps(value))
@@ -544,11 +547,12 @@ def test_a_row_of_any_depth_is_read() -> None:
 
 
 def test_what_unpacks_to_itself() -> None:
-    for value in (None, [], {"type": "a"}, {"type": ["text-chunks"]}, delta(0)):
+    values: list[Any] = [None, [], {"type": "a"}, {"type": ["text-chunks"]}, delta(0)]
+    for value in values:
         assert unpack_value(value) == [value]
 
 
-# --- the two readers of packed rows -----------------------------------------------------------------
+# --- the two readers of packed rows --------------------------------------------------------------
 
 
 def exact_packed(text: bytes) -> tuple[int, int] | None:

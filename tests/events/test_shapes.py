@@ -74,13 +74,13 @@ def test_data_that_is_no_object_is_refused(name: str, data: Any) -> None:
 
 
 # What may not stand in a field of each kind; a missing field is as wrong as null.
-NOT_SEQ = [None, DROP, True, "1", -1, 0.5, 2**53, [], {}]
-NOT_INTEGER = [None, DROP, False, "1", 0.5, -(2**53), []]
-NOT_STRING = [None, DROP, True, 1, [], {}]
-NOT_FILLED = [*NOT_STRING, ""]
-NOT_OBJECT = [None, DROP, True, "x", 1, []]
-NOT_LIST = [None, DROP, True, "x", 1, {}]
-NOT_TRUE = [None, False, 1, "true", {}]
+NOT_SEQ: list[Any] = [None, DROP, True, "1", -1, 0.5, 2**53, [], {}]
+NOT_INTEGER: list[Any] = [None, DROP, False, "1", 0.5, -(2**53), []]
+NOT_STRING: list[Any] = [None, DROP, True, 1, [], {}]
+NOT_FILLED: list[Any] = [*NOT_STRING, ""]
+NOT_OBJECT: list[Any] = [None, DROP, True, "x", 1, []]
+NOT_LIST: list[Any] = [None, DROP, True, "x", 1, {}]
+NOT_TRUE: list[Any] = [None, False, 1, "true", {}]
 
 
 def but_absent(values: list[Any]) -> list[Any]:
@@ -306,7 +306,7 @@ def test_a_whole_float_is_an_integer_for_readers_alone(
     check_integers(name.split()[0], changed(SAMPLES[name], path, 2**53 - 1))
 
 
-# --- what restore looks at ----------------------------------------------------------------------------
+# --- what restore looks at -----------------------------------------------------------------------
 
 STORED_FIELDS = [
     (name, path, wrong)
@@ -366,7 +366,7 @@ def test_the_reason_fallback_is_an_older_form_everywhere() -> None:
         assert refused.value.field == "data.reason"
 
 
-# --- messages and depth -------------------------------------------------------------------------------
+# --- messages and depth --------------------------------------------------------------------------
 
 
 def test_a_message_is_checked_for_its_role_and_source() -> None:
@@ -384,10 +384,17 @@ def test_a_message_is_checked_for_its_role_and_source() -> None:
 @given(st.sampled_from(sorted(SAMPLES)), json_values)
 def test_any_value_anywhere_is_taken_or_refused_by_field(name: str, value: Any) -> None:
     for path in paths_of(SAMPLES[name]):
-        try:
-            check(name, changed(SAMPLES[name], path, value))
-        except BadShape as error:
-            assert error.field.startswith("data")
+        field = refused_field(name, changed(SAMPLES[name], path, value))
+        assert field in ("", "data") or field.startswith("data.")
+
+
+def refused_field(name: str, data: Any) -> str:
+    """The field that is refused, or nothing."""
+    try:
+        check(name, data)
+    except BadShape as error:
+        return error.field
+    return ""
 
 
 @given(any_text)
@@ -402,10 +409,7 @@ def test_depth_is_no_limit(value: Any) -> None:
     for name, sample in SAMPLES.items():
         for path in paths_of(sample):
             for key in (*path_keys(sample, path), "x-further"):
-                try:
-                    check(name, put(sample, (*path, key), value))
-                except BadShape as error:
-                    assert len(str(error)) < 1_000
+                assert len(refused_field(name, put(sample, (*path, key), value))) < 1_000
 
 
 def path_keys(data: Any, path: tuple[str | int, ...]) -> list[str]:
@@ -419,7 +423,7 @@ def put(data: Any, path: tuple[str | int, ...], value: Any) -> Any:
     if not path:
         return value
     copied: Any = data.copy()
-    old = data.get(path[0]) if isinstance(data, dict) else data[path[0]]  # type: ignore[index]
+    old = data.get(path[0]) if isinstance(data, dict) else data[path[0]]
     copied[path[0]] = put(old, path[1:], value)
     return copied
 

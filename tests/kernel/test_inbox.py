@@ -219,6 +219,7 @@ def test_replace_and_remove_find_a_message_in_either_list() -> None:
     change = {"removedCount": 1, "outcome": "canceled"}
     assert _logged(plan) == [{"target": "next-turn", "start": 1, "inserted": ["d"], **change}]
     assert _ids(plan.messages) == ["b"]
+    assert _ids(plan_remove(found, "a").messages) == ["a"]
     plan = plan_remove(found, "y")
     assert _logged(plan) == [{"target": "next-step", "start": 1, "inserted": [], **change}]
     assert _ids(plan.messages) == ["y"]
@@ -226,7 +227,8 @@ def test_replace_and_remove_find_a_message_in_either_list() -> None:
 
 def test_a_message_may_replace_itself() -> None:
     found = inbox(_filled().log())
-    assert _ids(plan_replace(found, "x", _message("x")).messages) == ["x"]
+    for name in "abcxy":
+        assert _ids(plan_replace(found, name, _message(name)).messages) == [name]
 
 
 def test_clear_cancels_all_of_both_lists() -> None:
@@ -258,13 +260,13 @@ def test_a_claim_for_a_step_leaves_the_next_turn_alone() -> None:
 def test_a_message_that_is_pending_is_refused(id: str) -> None:
     found = inbox(_filled().log())
     for target in get_args(Target):
-        with pytest.raises(BadShape):
+        with pytest.raises(BadShape, match="inserted: "):
             plan_append(found, target, _message(id))
-        with pytest.raises(BadShape):
+        with pytest.raises(BadShape, match="inserted: "):
             plan_prepend(found, target, _message(id))
-    with pytest.raises(BadShape):
+    with pytest.raises(BadShape, match="inserted: "):
         plan_replace(found, "b", _message(id))
-    with pytest.raises(BadShape):
+    with pytest.raises(BadShape, match="inserted: "):
         plan_splice(found, "next-turn", 9, 0, [_message("q"), _message("q")])
 
 
@@ -272,15 +274,15 @@ def test_a_message_that_is_pending_is_refused(id: str) -> None:
     "message", [None, {}, {**_message("q"), "role": "assistant"}, "q"], ids=str
 )
 def test_what_is_no_user_message_is_refused(message: Any) -> None:
-    with pytest.raises(BadShape, match=r"inserted\[1\]"):
+    with pytest.raises(BadShape, match=r"^inserted\[1\][.:]"):
         plan_splice(Inbox(), "next-turn", 0, 0, [_message("p"), message])
 
 
 def test_an_unknown_target_is_refused() -> None:
     later: Any = "later"
-    with pytest.raises(BadShape, match="target"):
+    with pytest.raises(BadShape, match=r"^target: "):
         plan_splice(Inbox(), later, 0)
-    with pytest.raises(BadShape, match="target"):
+    with pytest.raises(BadShape, match=r"^target: "):
         plan_claim(Inbox(), later)
 
 

@@ -257,6 +257,30 @@ def test_the_reason_says_what_was_expected_and_found(number: Any, shown: str) ->
     assert breach.reason == f"expected turn 1, found {shown}"
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (turn_start(2), "expected no open turn, found turn 1"),
+        (turn_end(2), "expected the open turn 1, found 2"),
+        (step_end(), "expected an open step, found none"),
+        ({**user(), "seq": 0}, "expected a seq above 0, found 0"),
+    ],
+)
+def test_the_reason_says_what_is_open(value: Value, reason: str) -> None:
+    assert [breach.reason for breach in breaches(log_of(turn_start(), value))] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (call(None), "expected a call id, found nothing"),
+        (result("d"), "expected the id of a pending call, found 'd'"),
+    ],
+)
+def test_the_reason_names_the_call(value: Value, reason: str) -> None:
+    assert [breach.reason for breach in breaches(log_of(*OPEN_STEP, value))] == [reason]
+
+
 def test_a_number_of_any_depth_is_shown_short() -> None:
     deep: Any = []
     for _ in range(100_000):
@@ -273,6 +297,18 @@ def test_a_breach_of_a_packed_row_is_named_for_each_member() -> None:
         (2, "step-open"),
         (3, "step-open"),
     ]
+
+
+def test_a_packed_row_in_its_step_is_passed_over_to_its_last_seq() -> None:
+    log = packed(log_of(*OPEN_STEP, *[chunk() for _ in range(4)], other("plan/mode")))
+    assert log.rows[2].packed
+    assert breaches(log) == []
+    assert invariants(Log(log.header, log.rows[:3])).last_seq == 5
+
+
+def test_a_log_may_begin_with_a_packed_row() -> None:
+    log = packed(log_of(*[chunk() for _ in range(3)]))
+    assert [breach.rule for breach in breaches(log)] == ["turn-open"] * 3
 
 
 def test_a_packed_row_that_restarts_lower_is_named() -> None:
@@ -322,6 +358,14 @@ def test_a_registered_fold_sees_the_members_of_packed_rows() -> None:
     assert seen == [0, 1, 2, 3, 4]
 
 
+def test_a_copy_stands_where_its_fold_stands() -> None:
+    fold = InvariantFold()
+    for event in events(log_of(*OPEN_STEP, call(), other("todo/write"), turn_start(5), call("d"))):
+        fold.check(event)
+    assert not fold.state.ok
+    assert fold.copy().state == fold.state
+
+
 def test_a_copy_goes_on_alone() -> None:
     registry = registry_with("deploy/done")
     fold = InvariantFold(registry)
@@ -339,8 +383,9 @@ def test_a_copy_goes_on_alone() -> None:
 
 @given(sound_logs())
 @settings(max_examples=60)
-def test_a_sound_log_has_no_breach(log: Log) -> None:
-    assert breaches(log) == []
+def test_a_sound_log_has_no_breach_packed_or_not(log: Log) -> None:
+    assert breaches(log) == [] == breaches(packed(log))
+    assert invariants(packed(log)) == invariants(log)
 
 
 @given(wild_logs())

@@ -17,7 +17,7 @@ from .header import Header
 from .jsontext import dumps, loads
 from .packed import quick_packed
 from .rows import Row, parse_row, row_of_value
-from .salvage import salvage
+from .salvage import is_json, salvage
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -213,11 +213,10 @@ class _Examiner:
                 yield FileRow(start + begin, start + stop, number, record)
             self.has_begun = self.has_said_anything = True
             done = stop
-        if done < len(text) and not ended and not done:
+        if text and not (ended or done or is_json(text)):
             # Up to the very end, white space included, so that it can be cut there.
             self.has_said_anything = True
-            reason = "the line is not whole and has no end: a write that was not finished"
-            yield Damage(start, end, number, reason, torn_tail=True)
+            yield Damage(start, end, number, "a write that was not finished", torn_tail=True)
         elif done < len(text):
             yield self._damage(start, text, done, len(text), number)
 

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
-__all__ = ["salvage"]
+import orjson
+
+__all__ = ["is_json", "salvage"]
 
 T = TypeVar("T")
 
@@ -88,6 +90,17 @@ def salvage(
             yield start, end, record
             position = end
             blank_until = _past(_BLANK, line, end)
+
+
+def is_json(text: bytes) -> bool:
+    """Tell whether a text is one whole JSON object, without space around it, or other JSON."""
+    if text.startswith(b"{"):
+        return _read_object(text, 0).end == len(text)
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
 
 
 def _read_object(line: bytes, start: int) -> _Reading:

@@ -55,7 +55,10 @@ LEGACY_TYPES = frozenset({"request/header-delta"})
 """Types of an older form, refused wherever a session is resumed or appended to."""
 
 InvariantFold = Callable[[Any, Any], tuple[Any, str | None]]
-"""An embedder's relation: `(state, event) -> (state, breach or None)`; the first state is None."""
+"""An embedder's relation: `(state, event) -> (state, breach or None)`; the first state is None.
+
+It sees every event of the log in order, of its own type and of all others, and must be pure.
+"""
 
 
 class Registration(NamedTuple):
