@@ -185,6 +185,12 @@ def test_a_record_cut_at_any_byte_is_broken(kind: Kind) -> None:
             decode_commit(data[:length])
 
 
+@pytest.mark.parametrize("size", [4, 2**20])
+def test_a_body_that_goes_beyond_the_end_is_named(size: int) -> None:
+    with pytest.raises(BrokenLog, match="inside the body"):
+        decode_commit(PREFIX + long(size) + b"[]")
+
+
 @pytest.mark.parametrize("more", [b"\x00", b"x" * 40, PREFIX])
 def test_bytes_behind_the_end_are_broken(more: bytes) -> None:
     with pytest.raises(BrokenLog, match="behind its end"):

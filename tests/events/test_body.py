@@ -93,6 +93,14 @@ def test_a_packed_row_counts_as_its_events() -> None:
     assert [(row.first_seq, row.count) for row in rows] == [(7, 1), (8, 3), (11, 1)]
 
 
+def test_a_packed_row_at_an_end_has_the_time_of_its_own_member_there() -> None:
+    commit = commit_of([parse_row(PACKED.encode())])
+    assert (commit.first_time_ms, commit.last_time_ms) == (1_005, 992)
+    assert len(check_body(commit)) == 1
+    with pytest.raises(BrokenLog):
+        check_body(msgspec.structs.replace(commit, last_time_ms=1_005))
+
+
 def test_what_json_text_can_not_hold_twice_is_kept() -> None:
     text = b'{"type":"x","seq":7,"time":1.0,"data":{"a":1.0,"b":"\\ud83d","a":-0.0}}'
     assert check_body(commit_of([parse_row(text)]))[0].text == text
@@ -140,6 +148,8 @@ EVENT = '{"type":"x","seq":7,"time":1000,"data":0}'
         EVENT,
         f"[{EVENT}",
         f"{EVENT}]",
+        f"x{EVENT}]",
+        f"[{EVENT}x",
         f"[{EVENT},]",
         f"[,{EVENT}]",
         f"[{EVENT}] []",

@@ -62,11 +62,12 @@ def _wrap(stack: list[Any], levels: int) -> None:
     stack.append(value)
 
 
-def _double(stack: list[Any]) -> None:
-    value = stack.pop()
+def _doubled() -> Any:
+    """A value that holds the same parts a thousand times; it unfolds no further."""
+    value: Any = []
     for _ in range(10):
         value = [value, value]
-    stack.append(value)
+    return value
 
 
 def _merge(stack: list[Any], argument: int) -> None:
@@ -110,7 +111,7 @@ _INSTRUCTIONS: list[Callable[[list[Any], int], object]] = [
         stack, 1_500 if argument == 255 else (1, 1, 2, 63, 64, 65)[argument % 6]
     ),
     _close,
-    lambda stack, argument: _double(stack) if argument % 16 == 7 else None,
+    lambda stack, argument: stack.append(_doubled()),
     lambda stack, argument: stack.append((stack.pop(),)),
     lambda stack, argument: stack.append(stack[argument % len(stack)]),
     lambda stack, argument: stack.append(OrderedDict(a=stack.pop())),

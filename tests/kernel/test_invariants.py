@@ -367,18 +367,19 @@ def test_a_copy_stands_where_its_fold_stands() -> None:
 
 
 def test_a_copy_goes_on_alone() -> None:
-    registry = registry_with("deploy/done")
-    fold = InvariantFold(registry)
-    first, second, third, fourth = events(
-        log_of(turn_start(), step_start(), call(), other("deploy/done"))
+    fold = InvariantFold(registry_with("deploy/done"))
+    first, second, third, again, deploy = events(
+        log_of(turn_start(), step_start(), call(), turn_start(2), other("deploy/done"))
     )
     assert fold.check(first) == ()
     before = fold.state
     trial = fold.copy()
     assert trial.check(second) == () == trial.check(third)
-    assert [breach.rule for breach in trial.check(fourth)] == ["deploy/done"]
-    assert fold.state == before
     assert trial.state.pending_calls == ("c",)
+    trial.check(again)
+    assert trial.check(deploy) == ()
+    assert fold.state == before
+    assert [breach.rule for breach in fold.check(deploy)] == ["deploy/done"]
 
 
 @given(sound_logs())

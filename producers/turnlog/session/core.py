@@ -145,22 +145,25 @@ class SessionCore:
         Raises NotLossless, BadShape, UnregisteredType, SurfaceRefused, EmptyReplacement, TooLarge,
         InvariantBreach (strict sessions), Backpressure, Reentrant, Closed, Superseded, Conflict.
         """
-        draft = Draft(type, data, surface, sources, ignorable, time_ms)
+        live, link = self._live, self._link
         with self._lock:
             if self._closed is not None or self._publishing or expected_seq is not None:
+                draft = Draft(type, data, surface, sources, ignorable, time_ms)
                 return self._append_group((draft,), expected_seq)[0]
-            event = self._live.admit_one(draft, self._clock())
-            link = self._link
+            event = live.admit_one(
+                type, data, surface, sources, ignorable, time_ms, self._clock()
+            )
             if link is None:
-                self._live.commit_one(event)
+                live.commit_one(event)
             else:
                 size = event_size(event)
                 link.admit(size)
-                self._live.commit_one(event)
+                live.commit_one(event)
                 link.appended(event.seq, 1, size)
             if self._on_event:
                 self._publish((event,))
-        self._detach_if_asked()
+        if self._detach_asked:
+            self._detach_if_asked()
         return event
 
     def append_all(

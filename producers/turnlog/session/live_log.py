@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from turnlog.events.admit import admit, admit_all
+from turnlog.events.chunk import CHUNK_TYPE
 from turnlog.events.errors import EmptyReplacement, InvariantBreach, TooLarge, ViewBreach
-from turnlog.events.event import Draft, Event
+from turnlog.events.event import Draft, Event, Replace
 from turnlog.events.gate import MAX_EVENT_BYTES
 from turnlog.events.header import Header
+from turnlog.events.hot_chunks import hot_chunk
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.rows import Row
 from turnlog.events.vocabulary import Registry
@@ -70,9 +73,33 @@ class LiveLog:
             self._refuse_breach(events)
         return events
 
-    def admit_one(self, draft: Draft, now_ms: int) -> Event:
-        """Check one draft as `admit` does."""
-        event = admit(draft, self._state.next_seq, now_ms, self._registry)
+    def admit_one(
+        self,
+        type_: str,
+        data: Any,
+        surface: str | Replace | dict[str, Any] | None,
+        sources: Sequence[int] | None,
+        ignorable: bool,
+        time_ms: int | None,
+        now_ms: int,
+    ) -> Event:
+        """Check one draft, given as its fields, as `admit` does."""
+        seq = self._state.next_seq
+        # Most events are deltas: they don't even become a Draft.
+        if (
+            type(type_) is str
+            and type_ == CHUNK_TYPE
+            and surface is None
+            and sources is None
+            and ignorable is False
+            and time_ms is None
+            and not self._strict
+        ):
+            event = hot_chunk(data, seq, now_ms)
+            if event is not None:
+                return event
+        draft = Draft(type_, data, surface, sources, ignorable, time_ms)
+        event = admit(draft, seq, now_ms, self._registry)
         if event.surface_value is not None:
             _refuse_empty_replacement(event)
         if self._strict:

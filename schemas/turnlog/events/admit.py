@@ -9,9 +9,9 @@ from typing import Any
 from .chunk import CHUNK_TYPE, chunk_of
 from .errors import BadShape, TooLarge, UnregisteredType, shown
 from .event import Draft, Event, Replace, parse_surface
-from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER, lossless_copy
+from .gate import MAX_EVENT_BYTES, lossless_copy
 from .hot_chunks import hot_chunk, hot_chunks
-from .jsontext import dumps
+from .jsontext import dumps, is_list, is_object
 from .shapes import check_core_shape, check_integers
 from .vocabulary import CORE_TYPES, LEGACY_TYPES, PACKED_TYPES, Registry
 
@@ -57,8 +57,7 @@ def _admit_any(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event
     type_, data, surface, sources, ignorable, time_ms = draft
     if type(surface) is Replace:
         surface = {"op": "replace", "start": surface.start, "end": surface.end}
-    if type(sources) is tuple:
-        sources = list(sources)
+    cited: Any = list(sources) if type(sources) is tuple else sources
     value: Any = {
         "type": type_,
         "seq": seq,
@@ -67,8 +66,8 @@ def _admit_any(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event
     }
     if surface is not None:
         value["surfaceOp"] = surface
-    if sources is not None:
-        value["sourceEventSeqs"] = sources
+    if cited is not None:
+        value["sourceEventSeqs"] = cited
     if ignorable is not False:
         value["ignorable"] = ignorable
     value = lossless_copy(value)
@@ -107,19 +106,16 @@ def _check_envelope(value: dict[str, Any], registry: Registry) -> None:
         raise BadShape("time", "an integer of milliseconds", shown(value["time"]))
     if "ignorable" in value and value["ignorable"] is not True:
         raise BadShape("ignorable", "true or absent", shown(value["ignorable"]))
-    for key in ("surfaceOp", "sourceEventSeqs"):
-        if key in value and value[key] is None:
-            raise BadShape(key, "an operation or nothing", "null")
     operation = value.get("surfaceOp")
     if operation is not None:
         parse_surface(operation)
-        if type(operation) is dict and not (
+        if is_object(operation) and not (
             type(operation["start"]) is int and type(operation["end"]) is int
         ):
             raise BadShape("surfaceOp", "integers as start and end", "fractions")
     sources = value.get("sourceEventSeqs")
     if sources is not None and not (
-        type(sources) is list and all(type(item) is int and item >= 0 for item in sources)
+        is_list(sources) and all(type(item) is int and item >= 0 for item in sources)
     ):
         raise BadShape("sourceEventSeqs", "a list of seqs", shown(sources))
     if type_ not in CORE_TYPES and not registry.knows(type_) and "ignorable" not in value:

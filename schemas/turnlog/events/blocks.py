@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import BadShape, shown
+from .jsontext import is_list, is_object
 
 __all__ = ["check_blocks"]
 
@@ -28,7 +29,7 @@ def check_blocks(content: list[Any], field: str) -> None:
         is_short = len(field) < _LONGEST_NAME
         for index, block in enumerate(blocks):
             name = f"{field}[{index}]" if is_short else field
-            if type(block) is not dict:
+            if not is_object(block):
                 raise BadShape(name, "an object", shown(block))
             kind = block.get("type")
             if type(kind) is not str or not kind:
@@ -38,6 +39,6 @@ def check_blocks(content: list[Any], field: str) -> None:
                     raise BadShape(f"{name}.{key}", "a string", shown(block.get(key)))
             if kind == "tool-result":
                 inner = block.get("content")
-                if type(inner) is not list:
+                if not is_list(inner):
                     raise BadShape(f"{name}.content", "a list", shown(inner))
                 pending.append((inner, f"{name}.content" if is_short else field))

@@ -51,18 +51,22 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
 
 
 def chunk_of(data: Any) -> Chunk | None:
-    """Read the data of an `assistant/chunk` as a delta; None where a packed row can't hold it exactly."""
-    if type(data) is not dict or data.keys() != _DATA_KEYS:
+    """Read the data of an `assistant/chunk` as a delta; None where no packed row can hold it."""
+    if type(data) is not dict:
         return None
-    chunk = data["chunk"]
-    if type(chunk) is not dict:
+    fields: dict[str, Any] = data
+    if fields.keys() != _DATA_KEYS or type(fields["chunk"]) is not dict:
         return None
-    turn, step, index, kind = data["turn"], data["step"], chunk.get("index"), chunk.get("type")
+    chunk: dict[str, Any] = fields["chunk"]
+    turn: Any = fields["turn"]
+    step: Any = fields["step"]
+    index: Any = chunk.get("index")
+    kind: Any = chunk.get("type")
     if not (_is_number(turn) and _is_number(step) and _is_number(index)):
         return None
     keys = chunk.keys()
     if kind == "text-delta" or kind == "reasoning-delta":
-        text = chunk.get("text")
+        text: Any = chunk.get("text")
         if keys != _TEXT_KEYS or type(text) is not str:
             return None
         return Chunk(ChunkHead(turn, step, index, kind), text)

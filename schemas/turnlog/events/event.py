@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .chunk import CHUNK_TYPE, Chunk, chunk_of
-from .errors import BadRow, BadShape, MissingField, shown
+from .errors import BadRow, BadShape, MissingField, shown, type_name
 from .gate import is_integer, is_seq
-from .jsontext import dumps, loads
+from .jsontext import dumps, is_object, loads
 
 __all__ = ["ENVELOPE_KEYS", "Draft", "Event", "Replace", "event_of_value", "read_draft"]
 
@@ -123,27 +123,30 @@ def event_of_value(value: Any, text: bytes) -> Event:
     Raises BadRow.
     """
     if type(value) is not dict:
-        raise BadRow(f"expected an object, found {type(value).__name__}")
-    kind, seq, time = value.get("type"), value.get("seq"), value.get("time")
+        raise BadRow(f"expected an object, found {type_name(type(value))}")
+    fields: dict[str, Any] = value
+    kind: Any = fields.get("type")
+    seq: Any = fields.get("seq")
+    time: Any = fields.get("time")
     if type(kind) is not str:
         raise BadRow(f"expected a string as type, found {shown(kind)}")
     if not is_integer(seq):
         raise BadRow(f"expected an integer as seq, found {shown(seq)}")
     if not is_integer(time):
         raise BadRow(f"expected an integer as time, found {shown(time)}")
-    if kind == CHUNK_TYPE and len(value) == 4 and seq >= 0:
-        chunk = chunk_of(value.get("data"))
+    if kind == CHUNK_TYPE and len(fields) == 4 and seq >= 0:
+        chunk = chunk_of(fields.get("data"))
         if chunk is not None:
             return Event(kind, int(seq), int(time), chunk=chunk, _text=text)
     return Event(
         kind,
         int(seq),
         int(time),
-        value.get("ignorable") is True,
-        value.get("surfaceOp"),
-        value.get("sourceEventSeqs"),
+        fields.get("ignorable") is True,
+        fields.get("surfaceOp"),
+        fields.get("sourceEventSeqs"),
         None,
-        [value["data"]] if "data" in value else None,
+        [fields["data"]] if "data" in fields else None,
         text,
     )
 
@@ -153,7 +156,7 @@ def read_draft(value: Any) -> Draft:
 
     Raises BadShape for other keys, for a missing one, and for null where a key may be left out.
     """
-    if type(value) is not dict:
+    if not is_object(value):
         raise BadShape("draft", "an object", shown(value))
     for key in value:
         if key not in _DRAFT_KEYS:
@@ -181,7 +184,7 @@ def parse_surface(value: Any) -> str | Replace | None:
     if type(value) is Replace:
         value = {"op": "replace", "start": value.start, "end": value.end}
     if (
-        type(value) is not dict
+        not is_object(value)
         or value.keys() != {"op", "start", "end"}
         or value["op"] != "replace"
     ):
@@ -198,7 +201,8 @@ def parse_sources(value: Any) -> tuple[int, ...] | None:
         return None
     if type(value) is not list and type(value) is not tuple:
         raise BadShape("sourceEventSeqs", "a list of seqs", shown(value))
-    for item in value:
+    items: Sequence[Any] = value
+    for item in items:
         if not is_seq(item):
             raise BadShape("sourceEventSeqs", "a list of seqs", f"an item {shown(item)}")
-    return tuple(map(int, value))
+    return tuple(map(int, items))

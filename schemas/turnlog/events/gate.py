@@ -75,7 +75,7 @@ def lossless_copy(value: Any) -> Any:
 
 def is_integer(value: Any) -> bool:
     """Tell whether a stored JSON value is a whole number within ±(2^53 - 1): 1.0 is."""
-    kind = type(value)
+    kind: type[Any] = type(value)
     if kind is int:
         return bool(-MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER)
     return kind is float and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER
@@ -91,7 +91,7 @@ def _copy_fast(value: Any, depth: int, spent: list[int]) -> Any:
 
     The count bounds the work where a small value contains the same parts over and over.
     """
-    kind = type(value)
+    kind: type[Any] = type(value)
     if kind is str:
         if len(value) > _LONG_TEXT:
             _spend(spent, len(value))
@@ -107,7 +107,7 @@ def _copy_fast(value: Any, depth: int, spent: list[int]) -> Any:
             raise _NotFast
         _spend(spent, 5 * len(value))
         depth -= 1
-        copy = {}
+        copy: dict[str, Any] = {}
         for key, item in value.items():
             if type(key) is not str:
                 raise _NotFast
@@ -162,18 +162,19 @@ def _copy_exact(value: Any) -> Any:
             path.append(key)
             if type(key) is str and len(key) > _LONG_TEXT:
                 _spend(spent, len(key))
-        if type(item) is dict or type(item) is list:
+        kind: type[Any] = type(item)
+        if kind is dict or kind is list:
             if id(item) in open_ids:
                 raise NotLossless(path, "a value that contains itself")
             open_ids.add(id(item))
-            _spend(spent, (5 if type(item) is dict else 2) * len(item))
-            copy: Any = {} if type(item) is dict else []
+            _spend(spent, (5 if kind is dict else 2) * len(item))
+            copy: Any = {} if kind is dict else []
             # A list of the items is taken at once: another thread can't change it under the walk.
-            pairs = list(item.items()) if type(item) is dict else list(enumerate(item))
+            pairs: list[Any] = list(item.items() if kind is dict else enumerate(item))
             _put(target, key, copy)
             frames.append((copy, iter(pairs), id(item)))
             continue
-        if type(item) is not str:
+        if kind is not str:
             _refuse_lossy(item, path)
         elif len(item) > _LONG_TEXT:
             _spend(spent, len(item))
@@ -192,7 +193,7 @@ def _put(target: Any, key: str | int, item: Any) -> None:
 
 def _refuse_lossy(item: Any, path: list[str | int]) -> None:
     """Raise NotLossless unless `item`, which is no string, is a lossless scalar."""
-    kind = type(item)
+    kind: type[Any] = type(item)
     if kind is bool or item is None:
         return
     if kind is int:

@@ -8,7 +8,7 @@ import msgspec
 
 from .errors import BadSessionId, BadShape, shown
 from .gate import is_integer, is_seq, lossless_copy
-from .jsontext import dumps, loads
+from .jsontext import dumps, is_object, loads
 
 __all__ = ["Header", "check_session_id"]
 
@@ -38,8 +38,8 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
         Raises BadShape naming the field.
         """
-        if type(value) is not dict:
-            raise BadShape("header", "an object", type(value).__name__)
+        if not is_object(value):
+            raise BadShape("header", "an object", shown(value))
         if not (is_integer(value.get("version")) and value["version"] == 0):
             raise BadShape("header.version", "0", shown(value.get("version")))
         own_id = value.get("id")

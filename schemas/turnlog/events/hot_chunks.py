@@ -34,17 +34,19 @@ def hot_chunk(data: Any, seq: int, time_ms: int) -> Event | None:
     """
     if type(data) is not dict:
         return None
+    fields: dict[Any, Any] = data
     try:
-        one, two, three = data
+        one, two, three = fields
         if not type(one) is type(two) is type(three) is str:
             return None
-        turn, step, chunk = _data_items(data)
+        turn, step, chunk = _data_items(fields)
         if type(chunk) is not dict:
             return None
-        one, two, three = chunk
+        delta: dict[Any, Any] = chunk
+        one, two, three = delta
         if not type(one) is type(two) is type(three) is str:
             return None
-        kind, index, text = _chunk_items(chunk)
+        kind, index, text = _chunk_items(delta)
     except (KeyError, ValueError, RuntimeError):  # RuntimeError: another thread changed a dict
         return None
     if (
@@ -99,12 +101,12 @@ def hot_chunks(drafts: Sequence[Draft], seq: int, now_ms: int) -> list[Event] | 
     elif not _all_within(times, -MAX_SAFE_INTEGER):
         return None
     events = []
-    head = ChunkHead(turns[0], steps[0], indexes[0], kinds[0])
-    for turn, step, index, kind, text, time_ms in zip(
-        turns, steps, indexes, kinds, texts, times, strict=True
+    run = head = None
+    for key, text, time_ms in zip(
+        zip(turns, steps, indexes, kinds, strict=True), texts, times, strict=True
     ):
-        if index != head.index or kind != head.kind or turn != head.turn or step != head.step:
-            head = ChunkHead(turn, step, index, kind)
+        if head is None or key != run:
+            run, head = key, ChunkHead(*key)
         events.append(Event(CHUNK_TYPE, seq, time_ms, False, None, None, Chunk(head, text)))
         seq += 1
     return events
@@ -122,4 +124,7 @@ def _all(values: Iterable[Any], kind: type) -> bool:
 
 
 def _all_within(values: tuple[Any, ...], least: int) -> bool:
-    return _all(values, int) and least <= min(values) and max(values) <= MAX_SAFE_INTEGER
+    if not _all(values, int):
+        return False
+    distinct = set(values)  # few, and hashing beats comparing
+    return least <= min(distinct) and max(distinct) <= MAX_SAFE_INTEGER

@@ -10,13 +10,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import orjson
 
 from .errors import BrokenLog
 
-__all__ = ["deep_equal", "dumps", "loads"]
+__all__ = ["deep_equal", "dumps", "is_list", "is_object", "loads"]
 
 _quote: Callable[[str], str] = json.encoder.encode_basestring
 _quote_ascii: Callable[[str], str] = json.encoder.encode_basestring_ascii
@@ -29,11 +29,21 @@ _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 
 
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Tell whether a JSON value is an object."""
+    return type(value) is dict
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Tell whether a JSON value is a list."""
+    return type(value) is list
+
+
 def loads(text: bytes | str) -> Any:
     """Read one JSON value.
 
-    Strict RFC 8259 in UTF-8; of a repeated key the last value counts; integers beyond 64 bits are
-    read as doubles. Each call gives a value of its own.
+    Strict RFC 8259 in UTF-8; a str may hold lone surrogates as they are. Of a repeated key the last
+    value counts; integers beyond 64 bits are read as doubles. Each call gives a value of its own.
 
     Raises BrokenLog where the text is no JSON, or holds a number beyond a double.
     """
@@ -41,8 +51,6 @@ def loads(text: bytes | str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         pass
-    except UnicodeEncodeError:  # a str with a lone surrogate outside an escape
-        raise BrokenLog("JSON text: a lone surrogate stands outside an escape") from None
     try:
         return _loads_exact(text.decode("utf-8") if isinstance(text, bytes) else text)
     except UnicodeDecodeError as error:
@@ -63,15 +71,15 @@ def dumps(value: Any) -> bytes:
 
 def deep_equal(a: Any, b: Any) -> bool:
     """Compare two JSON values: numbers by value, `true` never 1, key order ignored."""
-    stack = [(a, b)]
+    stack: list[tuple[Any, Any]] = [(a, b)]
     while stack:
         left, right = stack.pop()
-        if isinstance(left, dict):
-            if not isinstance(right, dict) or left.keys() != right.keys():
+        if is_object(left):
+            if not is_object(right) or left.keys() != right.keys():
                 return False
             stack.extend((item, right[key]) for key, item in left.items())
-        elif isinstance(left, list):
-            if not isinstance(right, list) or len(left) != len(right):
+        elif is_list(left):
+            if not is_list(right) or len(left) != len(right):
                 return False
             stack.extend(zip(left, right, strict=True))
         elif isinstance(left, bool) or isinstance(right, bool):
@@ -103,12 +111,12 @@ def _write_exact(value: Any) -> Iterator[str]:
         if is_object:
             key, item = item
             yield _quoted(key) + ":"
-        if isinstance(item, dict):
+        if is_object(item):
             yield "{"
             stack.append((iter(item.items()), True))
             closers.append("}")
             first.append(True)
-        elif isinstance(item, list):
+        elif is_list(item):
             yield "["
             stack.append((iter(item), False))
             closers.append("]")

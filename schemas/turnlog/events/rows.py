@@ -15,7 +15,7 @@ from .chunk import CHUNK_TYPE, Chunk, ChunkHead
 from .errors import BadRow, BrokenLog
 from .event import Event, event_of_value
 from .gate import MAX_SAFE_INTEGER, is_integer, is_seq
-from .jsontext import dumps, loads
+from .jsontext import dumps, is_list, is_object, loads
 from .packed import quick_packed
 from .vocabulary import PACKED_TYPES
 
@@ -171,7 +171,7 @@ def event_row(value: Any) -> Row:
 
 def row_of_value(value: Any, text: bytes) -> Row:
     """Make the row of a decoded value whose text is at hand. Raises as `parse_row` does."""
-    if type(value) is dict:
+    if is_object(value):
         row_type = value.get("type")
         if type(row_type) is str and row_type in PACKED_TYPES:
             count = _check_packed(value)
@@ -211,7 +211,7 @@ def unpack_value(value: Any) -> list[Any]:
 
     Raises BadRow for a malformed packed row.
     """
-    if type(value) is dict and type(value.get("type")) is str and value["type"] in PACKED_TYPES:
+    if is_object(value) and type(value.get("type")) is str and value["type"] in PACKED_TYPES:
         _check_packed(value)
         return [event.to_json() for event in _members(value)]
     return [value]
@@ -245,7 +245,7 @@ def _check_packed(value: dict[str, Any]) -> int:
     if value.keys() != _ROW_KEYS:
         raise refuse("expected exactly the keys type, seq0, time0 and data")
     is_call = row_type == "tool-call-chunks"
-    if type(data) is not dict:
+    if not is_object(data):
         raise refuse("expected an object as data")
     if is_call and (data.keys() == _CALL_DATA_KEYS or data.keys() == _NAMED_CALL_DATA_KEYS):
         if type(data["id"]) is not str or type(data.get("name", "")) is not str:
@@ -255,9 +255,9 @@ def _check_packed(value: dict[str, Any]) -> int:
     if any(type(data[key]) not in (int, float) for key in ("turn", "step", "index")):
         raise refuse("expected a number as turn, step and index")
     texts, gaps = data["args" if is_call else "texts"], data["dt"]
-    if type(texts) is not list or not texts or set(map(type, texts)) != {str}:
+    if not is_list(texts) or not texts or set(map(type, texts)) != {str}:
         raise refuse("expected one string or more as members")
-    if type(gaps) is not list or len(gaps) != len(texts) - 1:
+    if not is_list(gaps) or len(gaps) != len(texts) - 1:
         raise refuse("expected one time gap fewer than members")
     if not is_seq(value["seq0"]) or value["seq0"] + len(texts) - 1 > MAX_SAFE_INTEGER:
         raise refuse("expected a seq as the seq of each member")
@@ -273,7 +273,7 @@ def _times_are_safe(time0: int | float, gaps: list[Any]) -> bool:
             return True
         if max(gaps) > MAX_SAFE_INTEGER or min(gaps) < -MAX_SAFE_INTEGER:
             return False
-        times = list(accumulate(gaps, initial=int(time0)))
+        times: list[int] = list(accumulate(gaps, initial=int(time0)))
         return min(times) >= -MAX_SAFE_INTEGER and max(times) <= MAX_SAFE_INTEGER
     if not all(map(is_integer, gaps)):
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from turnlog.events.errors import BadShape
+from turnlog.events.errors import BadShape, shown
 from turnlog.events.event import Draft
 from turnlog.events.shapes import check_message
 
@@ -48,7 +48,7 @@ def plan_splice(
     pending twice.
     """
     if target not in _TARGETS:
-        raise BadShape("target", "next-turn or next-step", repr(target)[:80])
+        raise BadShape("target", "next-turn or next-step", shown(target))
     waiting = inbox.waiting(target)
     length = len(waiting)
     first = int(max(-length, min(length, start)))
@@ -61,7 +61,7 @@ def plan_splice(
     other = inbox.waiting("next-step" if target == "next-turn" else "next-turn")
     repeated = repeated_id((message["id"] for message in inserted), kept + other)
     if repeated is not None:
-        raise BadShape("inserted", "ids that are not pending", repr(repeated)[:80])
+        raise BadShape("inserted", "ids that are not pending", shown(repeated))
     if not count and not inserted:
         return InboxPlan()
     draft = _draft(target, first, count, list(inserted), canceled=True)
@@ -106,7 +106,7 @@ def plan_claim(inbox: Inbox, target: Target) -> InboxPlan:
     Raises BadShape for an unknown target.
     """
     if target not in _TARGETS:
-        raise BadShape("target", "next-turn or next-step", repr(target)[:80])
+        raise BadShape("target", "next-turn or next-step", shown(target))
     drafts: list[Draft] = []
     messages = inbox.next_step
     if messages:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from turnlog.events.errors import shown
 from turnlog.events.event import Event
 from turnlog.events.jsontext import loads
 from turnlog.events.rows import Row
@@ -25,7 +26,7 @@ from .breach import Breach
 from .calls import NOT_STARTED_CODE, result_call_id
 from .lenient import at, data_of, items_of, text_at
 from .log import Log
-from .relations import IN_SOME_TURN, IN_STEP, RELATIONS, Counter, Move, Relation, shown
+from .relations import IN_SOME_TURN, IN_STEP, RELATIONS, Counter, Move, Relation
 
 __all__ = ["Breach", "InvariantFold", "InvariantState", "breaches", "invariants"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.events.errors import BadShape, InvariantBreach
+from turnlog.events.errors import BadShape, InvariantBreach, shown
 from turnlog.events.event import Draft, Event
 from turnlog.events.gate import is_seq, lossless_copy
 from turnlog.events.shapes import check_stored_shape
@@ -16,7 +16,7 @@ from turnlog.events.shapes import check_stored_shape
 from .calls import named_calls
 from .lenient import at, data_of, text_at
 from .log import Log
-from .relations import is_number, shown
+from .relations import is_number
 
 __all__ = ["LATE_RESULT", "late_result"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Event
-from turnlog.events.jsontext import loads
+from turnlog.events.jsontext import is_list, is_object, loads
 
-__all__ = ["at", "data_of", "is_object", "items_of", "number_at", "required", "text_at"]
+__all__ = ["at", "data_of", "items_of", "number_at", "required", "text_at"]
 
 
 def data_of(event: Event) -> Any:
@@ -44,7 +44,7 @@ def number_at(value: Any, *path: str) -> int | float | None:
 
 def items_of(value: Any) -> list[Any]:
     """The items of a list; of anything else none."""
-    return value if _is_list(value) else []
+    return value if is_list(value) else []
 
 
 def required(row: bytes, seq: int, *path: str) -> Any:
@@ -58,12 +58,3 @@ def required(row: bytes, seq: int, *path: str) -> Any:
             raise MissingField(seq, ".".join(path[:depth]))
         value = value[key]
     return value
-
-
-def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Tell whether a JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)

@@ -9,7 +9,7 @@ import msgspec
 
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Event
-from turnlog.events.jsontext import loads
+from turnlog.events.jsontext import is_object, loads
 
 from .log import Log
 from .surface import surface_of
@@ -70,7 +70,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     def _field(self, name: str) -> Any:
         value = self.value
-        if type(value) is not dict or name not in value:
+        if not is_object(value) or name not in value:
             raise MissingField(self.seq, f"message {name}")
         return value[name]
 
@@ -86,7 +86,7 @@ def project(event: Event) -> Message | None:
     if event.type == "user/message":
         return Message(event.seq, event.text, False)
     data = event.data
-    if type(data) is not dict or type(data.get("message")) is not dict:
+    if not is_object(data) or not is_object(data.get("message")):
         raise MissingField(event.seq, "data.message")
     if event.type == "assistant/message":
         if "content" not in data["message"]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
+from turnlog.events.errors import shown
 from turnlog.events.gate import is_integer
-
-from .lenient import is_object
 
 __all__ = [
     "IN_SOME_TURN",
@@ -21,7 +20,6 @@ __all__ = [
     "Need",
     "Relation",
     "is_number",
-    "shown",
 ]
 
 
@@ -121,15 +119,6 @@ class Counter:
         other = Counter(self._name)
         other.open, other.next = self.open, self.next
         return other
-
-
-def shown(value: Any) -> str:
-    """A stored JSON value in a reason: short, and the same at any depth."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, str | int | float):
-        return str(value).lower() if isinstance(value, bool) else f"{value!r:.80}"
-    return "an object" if is_object(value) else "a list"
 
 
 def is_number(value: Any, expected: int) -> bool:

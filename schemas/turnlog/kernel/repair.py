@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Draft, Event
 from turnlog.events.gate import is_integer
+from turnlog.events.jsontext import is_object
 
 from .calls import NOT_STARTED_CODE, OUTCOME_UNKNOWN_CODE, named_calls
-from .lenient import at, data_of, is_object, text_at
+from .lenient import at, data_of, text_at
 from .log import Log
 
 __all__ = ["NOT_STARTED_TEXT", "OUTCOME_UNKNOWN_TEXT", "RepairFold", "repair"]

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from turnlog.events.errors import BadShape, MissingField, RequestMismatch
+from turnlog.events.errors import BadShape, MissingField, RequestMismatch, shown
 from turnlog.events.event import Event
 from turnlog.events.gate import Snapshot, snapshot
-from turnlog.events.jsontext import deep_equal, dumps, loads
+from turnlog.events.jsontext import deep_equal, dumps, is_object, loads
 
-from .lenient import at, is_object
+from .lenient import at
 from .log import Log
 from .messages import Message, messages
 from .request_header import canonical, header_differences, headers_equal
@@ -293,4 +293,4 @@ def _shown(header: dict[str, Any], field: str) -> str:
     if is_prompt:
         text = dumps(holder[field])
         return f"one of {len(text)} bytes, SHA-256 {sha256(text).hexdigest()[:16]}"
-    return repr(holder[field])[:80]
+    return shown(holder[field])

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.events.errors import BadShape
-from turnlog.events.jsontext import deep_equal, dumps, loads
+from turnlog.events.jsontext import deep_equal, dumps, is_object, loads
 
-from .lenient import at, is_object, items_of
+from .lenient import at, items_of
 
 __all__ = ["canonical", "header_differences", "headers_equal"]
 

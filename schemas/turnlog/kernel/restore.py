@@ -14,6 +14,7 @@ from turnlog.events.errors import (
     RestoreRefused,
     SurfaceRefused,
     UnknownRequiredType,
+    shown,
 )
 from turnlog.events.event import ENVELOPE_KEYS, Event, event_of_value
 from turnlog.events.gate import is_seq
@@ -142,9 +143,9 @@ def _checked_event(row: Row) -> Event:
     if "data" not in value:
         raise BadShape("data", "a value", "nothing")
     if not is_seq(value["seq"]):
-        raise BadShape("seq", "a non-negative integer", repr(value["seq"]))
+        raise BadShape("seq", "a non-negative integer", shown(value["seq"]))
     if "ignorable" in value and value["ignorable"] is not True:
-        raise BadShape("ignorable", "true or absent", repr(value["ignorable"])[:80])
+        raise BadShape("ignorable", "true or absent", shown(value["ignorable"]))
     for key in ("surfaceOp", "sourceEventSeqs"):
         if key in value and value[key] is None:
             raise BadShape(key, "an operation or nothing", "null")

@@ -8,9 +8,9 @@ import msgspec
 
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Event
-from turnlog.events.jsontext import deep_equal
+from turnlog.events.jsontext import deep_equal, is_object
 
-from .lenient import at, data_of, is_object, number_at, text_at
+from .lenient import at, data_of, number_at, text_at
 from .log import Log
 
 __all__ = ["Statistics", "StatisticsFold", "statistics"]

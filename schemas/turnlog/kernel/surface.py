@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from turnlog.events.errors import BadShape, SurfaceRefused
 from turnlog.events.event import Event, Replace
-from turnlog.events.jsontext import dumps
+from turnlog.events.jsontext import dumps, is_list, is_object
 from turnlog.events.vocabulary import SURFACE_TYPES
 
 from .log import Log
@@ -198,11 +198,11 @@ def _canonical(data: Any) -> bytes:
     stack = [data]
     while stack:
         value = stack.pop()
-        if type(value) is dict:
+        if is_object(value):
             for key in sorted(value):
                 value[key] = _canonical_number(value.pop(key))
             stack.extend(value.values())
-        elif type(value) is list:
+        elif is_list(value):
             value[:] = map(_canonical_number, value)
             stack.extend(value)
     return dumps(_canonical_number(data))

@@ -14,11 +14,12 @@ import msgspec
 
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Event
+from turnlog.events.jsontext import is_object
 
 from .anchors import OWN_ITEM, ItemKey, OpenItem, Span
 from .calls import NOT_STARTED_CODE, OUTCOME_UNKNOWN_CODE, result_call_id
 from .late import LATE_RESULT
-from .lenient import at, is_object, items_of, required, text_at
+from .lenient import at, items_of, required, text_at
 
 __all__ = ["CallText", "CardTracker", "OpenCard", "ToolCard", "ToolResult", "ToolState"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.errors import BadShape
+from turnlog.events.errors import BadShape, shown
 from turnlog.events.event import Event
 from turnlog.events.gate import is_seq
 
@@ -80,7 +80,7 @@ class EventTraces:
         Raises BadShape where the log has no such event.
         """
         if not is_seq(seq) or seq >= self._next_seq:
-            raise BadShape("seq", f"a seq below {self._next_seq}", repr(seq)[:80])
+            raise BadShape("seq", f"a seq below {self._next_seq}", shown(seq))
         chain: list[int] = []
         replaced_by = self._history.replaced_by(seq)
         while replaced_by is not None:

@@ -15,11 +15,12 @@ from turnlog.events.chunk import CHUNK_TYPE
 from turnlog.events.event import Event
 from turnlog.events.gate import MAX_SAFE_INTEGER, is_seq
 from turnlog.events.header import Header
+from turnlog.events.jsontext import is_object
 from turnlog.events.vocabulary import SURFACE_TYPES
 
 from .anchors import OWN_ITEM, ItemKey, OpenItem, Span, SpanList
 from .late import LATE_RESULT
-from .lenient import at, data_of, is_object, number_at, text_at
+from .lenient import at, data_of, number_at, text_at
 from .log import Log
 from .stream import AttemptTracker
 from .stream_attempt import OpenAttempt, StreamAttempt
