@@ -1,4 +1,4 @@
-"""How fast are text chunks appended, and does the rate hold as the log grows?
+"""The rate at which text chunks are appended, and whether it holds as the log grows.
 
 append-one, append-batch: `Session.append` and `append_all` of text chunks without a store: gate,
 shape, seq, Surface. append-flat: the time of an event at 1,000,000 events beside that at 10,000.

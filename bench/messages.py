@@ -1,4 +1,4 @@
-"""What do the Messages of a Surface of 10,000 nodes cost after one more append, and after a replace?"""
+"""The cost of the Messages at 10,000 nodes: after one more append, and after a replace."""
 
 from __future__ import annotations
 

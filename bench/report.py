@@ -1,4 +1,4 @@
-"""How a figure is printed: the machine once, then one `bar` line each (design: name, bar, verdict)."""
+"""How a figure is printed: the machine once, then one `bar` line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long does a plain JSONL file of 1,300,000 packed chunk events take to restore, and how much memory?
+"""Time and memory to restore a plain JSONL file of 1,300,000 packed chunk events.
 
 All checks of restore, each run in a process of its own, whose peak memory is read.
 """

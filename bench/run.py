@@ -1,7 +1,7 @@
 """Run the benchmarks, all or the one whose name is given: `python -m bench.run [NAME]`.
 
-Prints one `bar` line a figure: name, value, unit, needed, `ok` or `short`. A figure below its bar is
-no failure of the run; a benchmark that can't run is.
+Prints one `bar` line a figure: name, value, unit, needed, `ok` or `short`. A figure below its bar
+is no failure of the run; a benchmark that can't run is.
 """
 
 from __future__ import annotations

@@ -71,7 +71,9 @@ class KafkaError:
     _STATE: int
     _TIMED_OUT: int
     _TIMED_OUT_QUEUE: int
+    _DESTROY: int
     _TRANSPORT: int
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: int
     _UNKNOWN_PARTITION: int
     _UNKNOWN_TOPIC: int
 

@@ -12,7 +12,8 @@ import pytest
 
 import turnlog.events
 from turnlog.events import errors
-from turnlog.events.errors import TurnlogError, format_path, shown
+from turnlog.events.error_text import format_path, shown
+from turnlog.events.errors import TurnlogError
 
 CLASSES: dict[str, type[Exception]] = {
     name: item

@@ -13,13 +13,20 @@ from turnlog.events.header import Header
 from turnlog.events.rows import event_row, expand, pack
 from turnlog.kernel.log import Log
 
-__all__ = ["LogBuilder", "any_logs", "message_of", "random_logs"]
+__all__ = ["LogBuilder", "any_logs", "header_of", "message_of", "random_logs"]
 
 
 def message_of(text: str, *, id: str = "m", role: str = "user", **source: Any) -> dict[str, Any]:
     """A message of one text block; its source is a person's unless told."""
     content = [{"type": "text", "text": text}] if text else []
     return {"id": id, "role": role, "source": source or {"kind": "user"}, "content": content}
+
+
+def header_of(**config: Any) -> dict[str, Any]:
+    """A request header; `system`, `tools` and `adapterDefaults` beside its config."""
+    names = {"system", "tools", "adapterDefaults"} & config.keys()
+    top: dict[str, Any] = {name: config.pop(name) for name in names}
+    return {"config": {"provider": "p", "model": "m", **config}, **top}
 
 
 class LogBuilder:

@@ -14,6 +14,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -174,9 +175,7 @@ def calls(item: Callable[..., Any], given: dict[str, list[Any]]) -> Iterator[lis
         and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     choices = [
-        given.get(parameter.name.lstrip("_"))
-        or _PLAIN.get(str(parameter.annotation))
-        or given[""]
+        given.get(parameter.name.lstrip("_")) or _PLAIN.get(str(parameter.annotation)) or given[""]
         for parameter in needed
     ]
     yield from map(list, itertools.islice(itertools.product(*choices), 4))
@@ -190,7 +189,7 @@ def use(answer: Any) -> None:
     for item in items[:6]:
         for name in dir(type(item)):
             if not name.startswith("_") and isinstance(getattr(type(item), name, None), property):
-                try_call(lambda item=item, name=name: getattr(item, name))
+                try_call(partial(getattr, item, name))
         if not isinstance(item, dict | list):
             repr(item)
 
@@ -212,7 +211,7 @@ def main(package: str) -> int:
         walked += 1
         for values in calls(item, given):
             try:
-                use(try_call(lambda item=item, values=values: item(*values)))
+                use(try_call(partial(item, *values)))
             except (RecursionError, MemoryError) as error:
                 failed.append(f"{name}: {type(error).__name__}")
                 break

@@ -1,4 +1,4 @@
-"""No public function overflows a stack: each is walked with values 100,000 levels deep, in a subprocess."""
+"""No public function overflows a stack: each is given values 100,000 levels deep."""
 
 from __future__ import annotations
 

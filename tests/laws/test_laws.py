@@ -33,7 +33,11 @@ from turnlog.kernel import (
 )
 from turnlog.session import Session
 
-LOG_ONLY = [Draft("plan/mode", {"noise": 1}), Draft("hook/invoked", None), Draft("session/title", {})]
+LOG_ONLY = [
+    Draft("plan/mode", {"noise": 1}),
+    Draft("hook/invoked", None),
+    Draft("session/title", {}),
+]
 
 
 def values(rows: Any) -> list[Any]:

@@ -50,11 +50,21 @@ def _run_agent(session: Session) -> None:
     with session.step(1, 1):
         with session.model_call(session.request()) as request:
             _tell(session, f"the request of {len(request.messages)} message may leave")
-        call = {"type": "tool-call", "id": "c1", "name": "read", "arguments": '{"path":"notes.txt"}'}
+        arguments = '{"path":"notes.txt"}'
+        call: dict[str, object] = {
+            "type": "tool-call",
+            "id": "c1",
+            "name": "read",
+            "arguments": arguments,
+        }
         _answer(session, 1, "a1", "Let me look at the file. ", call)
-        with session.tool_call(1, 1, "c1", "read", call["arguments"]) as called:
+        with session.tool_call(1, 1, "c1", "read", arguments) as called:
             _tell(session, "the tool's body may run")
-            found = {"type": "tool-result", "toolCallId": "c1", "content": _text("Buy milk.")}
+            found: dict[str, object] = {
+                "type": "tool-result",
+                "toolCallId": "c1",
+                "content": _text("Buy milk."),
+            }
             session.append(
                 "tool/result",
                 {
@@ -74,7 +84,7 @@ def _run_agent(session: Session) -> None:
     _tell(session, "the turn is over")
 
 
-def _answer(session: Session, step: int, id: str, text: str, *calls: dict[str, str]) -> None:
+def _answer(session: Session, step: int, id: str, text: str, *calls: dict[str, object]) -> None:
     """Stream an answer word by word, then log the message that it became."""
     words = [f"{word} " for word in text.split()]
     deltas = session.append_all(

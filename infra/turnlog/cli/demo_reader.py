@@ -30,10 +30,10 @@ def show_session(bootstrap: str, session_id: str) -> None:
         print("\nMessages, as the model sees them now")
         for message in session.messages():
             print(f"  {message.role:9} {safe(_content_text(message.content))}")
-        head = session.head
+        head = session.flush()
         print(
-            f"\n{session.next_seq} events, {session.first_live_seq} of them from the first process; "
-            f"invariants broken: {len(session.breaches)}; head {head.hash.hex()[:16] if head else ''}"
+            f"\n{session.next_seq} events, {session.first_live_seq} from the first process; "
+            f"breaches: {len(session.breaches)}; head {head.hash.hex()[:16]}"
         )
 
 

@@ -23,7 +23,7 @@ from turnlog.events.rows import Row
 __all__ = ["MAX_COMMIT_BYTES", "CommitMaker", "cut"]
 
 MAX_COMMIT_BYTES = 768 * 1024
-"""Bytes of rows in a commit at most, one event or group excepted: what a broker handles smoothly."""
+"""Bytes of rows in a commit at most, one event or group excepted."""
 
 
 def cut(rows: Sequence[Row], groups: Iterable[tuple[int, int]]) -> Iterator[list[Row]]:

@@ -1,4 +1,4 @@
-"""The partition of a session: Kafka's murmur2 over the key, as `partitioner=murmur2_random` does."""
+"""The partition of a session: Kafka's murmur2 over its id, as `murmur2_random` does."""
 
 from __future__ import annotations
 

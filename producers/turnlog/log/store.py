@@ -105,7 +105,7 @@ class KafkaLogStore:
             raise
 
     def read(self, id: str) -> StoredLog:
-        """Read a session up to the high watermark. Raises UnknownSession, BrokenLog, BrokerError."""
+        """Read up to the high watermark. Raises UnknownSession, BrokenLog, BrokerError."""
         log, reader = self._follow(id)
         reader.close()
         if not log.is_born:
@@ -135,7 +135,7 @@ class KafkaLogStore:
             yield from reader.read_to(end)
 
     def _follow(self, id: str) -> tuple[SessionLog, PartitionReader]:
-        """Read a session's partition from its start to the high watermark; the reader stays open."""
+        """Read a session's partition to the high watermark; the reader stays open."""
         log = SessionLog(self._settings.namespace, id)
         partition = partition_of(id, self._partitions)
         start, end = partition_ends(self._admin, self._topic, partition)
@@ -154,7 +154,7 @@ class KafkaLogStore:
         return KafkaWriter(self._produce, maker, log, reader)
 
     def _produce(self, commit: Commit) -> None:
-        """Hand a commit to the producer; what becomes of it, the ledger says. Raises BrokerError."""
+        """Hand a commit to the producer; the ledger says what becomes of it. Raises BrokerError."""
         with translated(self._topic):
             self._producer.produce(
                 self._topic, key=commit.session_id.encode("utf-8"), value=encode_commit(commit)

@@ -36,8 +36,8 @@ _IN_FLIGHT = 2
 class KafkaWriter:
     """Appends commits to one session that it holds; not thread-safe.
 
-    A commit counts when this writer's own reader has folded it as accepted. When that stays unknown,
-    the writer stops: open the session again to go on.
+    A commit counts when this writer's own reader has folded it as accepted. When that stays
+    unknown, the writer stops: open the session again to go on.
     """
 
     def __init__(

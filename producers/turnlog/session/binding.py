@@ -27,7 +27,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def check(self, size_bytes: int) -> None:
-        """Raise Backpressure where so many bytes more don't fit; an empty buffer takes any event."""
+        """Raise Backpressure where so many more don't fit; an empty buffer takes any event."""
         pending = self._pending_bytes
         if pending and pending + size_bytes > self._limit_bytes:
             raise Backpressure(pending, self._limit_bytes)

@@ -150,9 +150,7 @@ class SessionCore:
             if self._closed is not None or self._publishing or expected_seq is not None:
                 draft = Draft(type, data, surface, sources, ignorable, time_ms)
                 return self._append_group((draft,), expected_seq)[0]
-            event = live.admit_one(
-                type, data, surface, sources, ignorable, time_ms, self._clock()
-            )
+            event = live.admit_one(type, data, surface, sources, ignorable, time_ms, self._clock())
             if link is None:
                 live.commit_one(event)
             else:
@@ -251,7 +249,7 @@ class SessionCore:
         self._link = link
 
     def take(self, start: int) -> tuple[tuple[Row, ...], int]:
-        """For the store: the rows from the event at `start` on, fixed from now on, and their end."""
+        """For the store: the rows from `start` on, fixed from now on, and their end."""
         with self._lock:
             self._live.seal()
             return self._live.rows(start), self._live.next_seq

@@ -157,7 +157,7 @@ class FolderLogStore:
         return Head(end.hash, end.next_seq, owner.writer, False)
 
     def release(self, name: str, owner: Owner) -> None:
-        """Note that the owner gave the session up; a claim that was taken over stays the other's."""
+        """Note that the owner gave the session up, unless it was taken over."""
         with self._locked(self._path / name):
             if self._owners.owner(name) == owner:
                 try:

@@ -1,9 +1,9 @@
-"""Who may write a session's file: owner records, and a lock that tells a live writer from a dead one.
+"""Who may write a session's file: owner records, and a lock that tells live from dead.
 
-Each store object holds an advisory lock on a file of its own while it lives; the system lets go of it
-when the process ends, however it ends. An owner record names that writer and a fresh nonce for each
-claim. A write checks its nonce under the file's lock, so a writer that was taken over is told and
-writes nothing.
+Each store object holds an advisory lock on a file of its own while it lives; the system lets go of
+it when the process ends, however it ends. An owner record names that writer and a fresh nonce for
+each claim. A write checks its nonce under the file's lock, so a writer that was taken over is told
+and writes nothing.
 """
 
 from __future__ import annotations

@@ -40,6 +40,11 @@ class _Entry:
     def born(self) -> bool:
         return self.origin is None
 
+    def is_unborn(self, origin: ForkOrigin | None) -> bool:
+        """Whether this is the unborn child of the same parent and boundary."""
+        mine = self.origin
+        return mine is not None and origin is not None and mine[:2] == origin[:2]
+
 
 class MemoryLogs:
     """The logs that several store objects of one process share; outlives each of them."""
@@ -71,9 +76,8 @@ class MemoryLogStore:
         """Make an empty log, or go on with an unborn child. Raises SessionExists."""
         with self._logs.lock:
             entry = self._logs.entries.get(header.id)
-            if entry is not None:
-                if entry.born or origin is None or entry.origin[:2] != origin[:2]:
-                    raise SessionExists(header.id)
+            if entry is not None and not entry.is_unborn(origin):
+                raise SessionExists(header.id)
             entry = _Entry(header, origin, self._writer)
             self._logs.entries[header.id] = entry
             return _MemoryWriter(self._logs, entry, forget=not self._durable)

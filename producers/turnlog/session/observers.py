@@ -39,5 +39,5 @@ class Observers:
         for callback in tuple(self._callbacks):
             try:
                 callback(subject)
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever an observer raises is contained
                 _log.exception("an observer failed; the session goes on")

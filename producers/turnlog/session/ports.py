@@ -30,8 +30,8 @@ class ForkOrigin(NamedTuple):
 class StoredLog(NamedTuple):
     """A log as the store has it, in order.
 
-    `marks` are the ends of its durable writes, ascending: the next seq after each, and the hash that
-    attests the log up to there.
+    `marks` are the ends of its durable writes, ascending: the next seq after each, and the hash
+    that attests the log up to there.
     """
 
     header: Header
@@ -42,7 +42,7 @@ class StoredLog(NamedTuple):
     def hash_at(self, boundary: int | None) -> bytes:
         """The hash of the write that holds the event at `boundary`; the first one's for None."""
         wanted = -1 if boundary is None else boundary
-        return next((hash for next_seq, hash in self.marks if next_seq > wanted), self.head.hash)
+        return next((digest for end, digest in self.marks if end > wanted), self.head.hash)
 
 
 class SessionInfo(NamedTuple):

@@ -108,7 +108,7 @@ class Session(SessionCore):
             return self._live.breaches()
 
     def messages(self) -> list[Message]:
-        """What the model sees now, a new list that later appends don't change. Raises Superseded."""
+        """What the model sees now, a new list that stays as it is. Raises Superseded."""
         with self._reading() as live:
             return live.messages()
 
@@ -120,8 +120,8 @@ class Session(SessionCore):
     def append_late_result(self, turn: int, step: int, call_id: str, message: Any) -> list[Event]:
         """Log a real result that came after its turn was closed, and tell the model.
 
-        Two events in one commit: `tool/late-result`, log-only and ignorable, and a user message; the
-        earlier result stays. Raises as `append`.
+        Two events in one commit: `tool/late-result`, log-only and ignorable, and a user message;
+        the earlier result stays. Raises as `append`.
         """
         with self._reading() as live:
             return self.append_all(late_result(live.log(), turn, step, call_id, message))
@@ -133,10 +133,10 @@ class Session(SessionCore):
             return live.inbox()
 
     def change_inbox(self, plan: Callable[[Inbox], InboxPlan]) -> list[Any]:
-        """Log the change that a function of `turnlog.kernel.inbox_plan` plans of the inbox as it is.
+        """Log the change that a function of `turnlog.kernel.inbox_plan` plans.
 
-        Gives the messages (JSON) that it takes out; an empty change logs nothing. Raises as `append`,
-        and BadShape for what the plan refuses.
+        Gives the messages (JSON) that it takes out; an empty change logs nothing. Raises as
+        `append`, and BadShape for what the plan refuses.
         """
         with self._reading() as live:
             drafts, messages = plan(live.inbox())

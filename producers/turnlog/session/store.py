@@ -110,7 +110,7 @@ class SessionStore:
         seed: Iterable[Any] | None = None,
         strict: bool = False,
     ) -> Prepared:
-        """Validate and build a new session; registers nothing. Raises BadSessionId, RestoreRefused."""
+        """Build a new session, registered nowhere. Raises BadSessionId, RestoreRefused."""
         self._check_open()
         if id is None:
             id = header.id if isinstance(header, Header) else uuid.uuid4().hex
@@ -293,7 +293,7 @@ class SessionStore:
         return session.flush(timeout_s=timeout_s)
 
     def close(self) -> None:
-        """Detach every live session and stop; once. Raises the first failure, after all are done."""
+        """Detach every live session and stop; once. Raises the first failure, at the end."""
         with self._lock:
             if self._closed:
                 return

@@ -25,9 +25,9 @@ class Drainable(Protocol):
 class WriteBehind:
     """One window shared by the sessions of a store.
 
-    Opened by the first pending event, not moved by later ones; when it ends, one thread drains every
-    session that has something pending. A failed drain is logged once per session and tried again
-    with the next window, so nothing is lost and no order changes.
+    Opened by the first pending event, not moved by later ones; when it ends, one thread drains
+    every session that has something pending. A failed drain is logged once per session and tried
+    again with the next window, so nothing is lost and no order changes.
     """
 
     def __init__(self, window_s: float, timeout_s: float) -> None:

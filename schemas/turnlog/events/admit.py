@@ -7,7 +7,8 @@ from itertools import repeat
 from typing import Any
 
 from .chunk import CHUNK_TYPE, chunk_of
-from .errors import BadShape, TooLarge, UnregisteredType, shown
+from .error_text import shown
+from .errors import BadShape, TooLarge, UnregisteredType
 from .event import Draft, Event, Replace, parse_surface
 from .gate import MAX_EVENT_BYTES, lossless_copy
 from .hot_chunks import hot_chunk, hot_chunks
@@ -57,7 +58,7 @@ def _admit_any(draft: Draft, seq: int, now_ms: int, registry: Registry) -> Event
     type_, data, surface, sources, ignorable, time_ms = draft
     if type(surface) is Replace:
         surface = {"op": "replace", "start": surface.start, "end": surface.end}
-    cited: Any = list(sources) if type(sources) is tuple else sources
+    cited: Any = [*sources] if isinstance(sources, tuple) else sources
     value: Any = {
         "type": type_,
         "seq": seq,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import BadShape, shown
+from .error_text import shown
+from .errors import BadShape
 from .jsontext import is_list, is_object
 
 __all__ = ["check_blocks"]

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from .jsontext import type_of
+
 __all__ = ["CHUNK_TYPE", "Chunk", "ChunkHead", "chunk_of"]
 
 CHUNK_TYPE = "assistant/chunk"
@@ -52,25 +54,21 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
 
 def chunk_of(data: Any) -> Chunk | None:
     """Read the data of an `assistant/chunk` as a delta; None where no packed row can hold it."""
-    if type(data) is not dict:
+    if type_of(data) is not dict or data.keys() != _DATA_KEYS:
         return None
-    fields: dict[str, Any] = data
-    if fields.keys() != _DATA_KEYS or type(fields["chunk"]) is not dict:
+    chunk = data["chunk"]
+    if type_of(chunk) is not dict:
         return None
-    chunk: dict[str, Any] = fields["chunk"]
-    turn: Any = fields["turn"]
-    step: Any = fields["step"]
-    index: Any = chunk.get("index")
-    kind: Any = chunk.get("type")
+    turn, step, index, kind = data["turn"], data["step"], chunk.get("index"), chunk.get("type")
     if not (_is_number(turn) and _is_number(step) and _is_number(index)):
         return None
     keys = chunk.keys()
     if kind == "text-delta" or kind == "reasoning-delta":
-        text: Any = chunk.get("text")
+        text = chunk.get("text")
         if keys != _TEXT_KEYS or type(text) is not str:
             return None
         return Chunk(ChunkHead(turn, step, index, kind), text)
-    if kind == "tool-call-delta" and (keys == _CALL_KEYS or keys == _NAMED_CALL_KEYS):
+    if kind == "tool-call-delta" and keys in (_CALL_KEYS, _NAMED_CALL_KEYS):
         call_id, name, text = chunk["id"], chunk.get("name"), chunk["argumentsDelta"]
         if type(call_id) is not str or type(text) is not str:
             return None

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from .errors import BadShape, shown
+from .error_text import shown
+from .errors import BadShape
 from .gate import MAX_SAFE_INTEGER
 from .header import check_session_id
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .chunk import CHUNK_TYPE, Chunk, chunk_of
-from .errors import BadRow, BadShape, MissingField, shown, type_name
+from .error_text import shown
+from .errors import BadRow, BadShape, MissingField
 from .gate import is_integer, is_seq
-from .jsontext import dumps, is_object, loads
+from .jsontext import dumps, is_object, loads, type_of
 
 __all__ = ["ENVELOPE_KEYS", "Draft", "Event", "Replace", "event_of_value", "read_draft"]
 
@@ -44,9 +45,9 @@ class Draft(NamedTuple):
 class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=True):
     """One event of a log, read-only; `time_ms` is epoch milliseconds and is for display.
 
-    An event read from a log may be malformed beyond type, seq and time: the property that reads what
-    is not there says so, naming the seq. `surface_value` and `sources_value` are as stored; `chunk` is
-    the delta of an event that a packed row can hold exactly, else None.
+    An event read from a log may be malformed beyond type, seq and time: the property that reads
+    what is not there says so, naming the seq. `surface_value` and `sources_value` are as stored;
+    `chunk` is the delta of an event that a packed row can hold exactly, else None.
     """
 
     type: str
@@ -122,37 +123,36 @@ def event_of_value(value: Any, text: bytes) -> Event:
     Only what every view needs is checked: an object with a string type and integer seq and time.
     Raises BadRow.
     """
-    if type(value) is not dict:
-        raise BadRow(f"expected an object, found {type_name(type(value))}")
-    fields: dict[str, Any] = value
-    kind: Any = fields.get("type")
-    seq: Any = fields.get("seq")
-    time: Any = fields.get("time")
+    if not is_object(value):
+        raise BadRow(f"expected an object, found {shown(value)}")
+    kind: Any = value.get("type")
+    seq: Any = value.get("seq")
+    time: Any = value.get("time")
     if type(kind) is not str:
         raise BadRow(f"expected a string as type, found {shown(kind)}")
     if not is_integer(seq):
         raise BadRow(f"expected an integer as seq, found {shown(seq)}")
     if not is_integer(time):
         raise BadRow(f"expected an integer as time, found {shown(time)}")
-    if kind == CHUNK_TYPE and len(fields) == 4 and seq >= 0:
-        chunk = chunk_of(fields.get("data"))
+    if kind == CHUNK_TYPE and len(value) == 4 and seq >= 0:
+        chunk = chunk_of(value.get("data"))
         if chunk is not None:
             return Event(kind, int(seq), int(time), chunk=chunk, _text=text)
     return Event(
         kind,
         int(seq),
         int(time),
-        fields.get("ignorable") is True,
-        fields.get("surfaceOp"),
-        fields.get("sourceEventSeqs"),
+        value.get("ignorable") is True,
+        value.get("surfaceOp"),
+        value.get("sourceEventSeqs"),
         None,
-        [fields["data"]] if "data" in fields else None,
+        [value["data"]] if "data" in value else None,
         text,
     )
 
 
 def read_draft(value: Any) -> Draft:
-    """Read a draft in its JSON form: `{type, data, surfaceOp?, sourceEventSeqs?, ignorable?, time?}`.
+    """Read a draft's JSON: `{type, data, surfaceOp?, sourceEventSeqs?, ignorable?, time?}`.
 
     Raises BadShape for other keys, for a missing one, and for null where a key may be left out.
     """
@@ -183,11 +183,7 @@ def parse_surface(value: Any) -> str | Replace | None:
         return value
     if type(value) is Replace:
         value = {"op": "replace", "start": value.start, "end": value.end}
-    if (
-        not is_object(value)
-        or value.keys() != {"op", "start", "end"}
-        or value["op"] != "replace"
-    ):
+    if not is_object(value) or value.keys() != {"op", "start", "end"} or value["op"] != "replace":
         raise BadShape("surfaceOp", '"append" or {op: "replace", start, end}', shown(value))
     for key in ("start", "end"):
         if not is_seq(value[key]):
@@ -199,10 +195,9 @@ def parse_sources(value: Any) -> tuple[int, ...] | None:
     """Read a list of cited seqs; None for none."""
     if value is None:
         return None
-    if type(value) is not list and type(value) is not tuple:
+    if type_of(value) is not list and type_of(value) is not tuple:
         raise BadShape("sourceEventSeqs", "a list of seqs", shown(value))
-    items: Sequence[Any] = value
-    for item in items:
+    for item in value:
         if not is_seq(item):
             raise BadShape("sourceEventSeqs", "a list of seqs", f"an item {shown(item)}")
-    return tuple(map(int, items))
+    return tuple(map(int, value))

@@ -7,13 +7,15 @@ decides exactly and names the place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import copysign, inf
 from typing import Any
 
 import msgspec
 
-from .errors import NotLossless, TooLarge, type_name
-from .jsontext import dumps, loads
+from .error_text import type_name
+from .errors import NotLossless, TooLarge
+from .jsontext import dumps, loads, type_of
 
 __all__ = [
     "MAX_EVENT_BYTES",
@@ -75,7 +77,7 @@ def lossless_copy(value: Any) -> Any:
 
 def is_integer(value: Any) -> bool:
     """Tell whether a stored JSON value is a whole number within ±(2^53 - 1): 1.0 is."""
-    kind: type[Any] = type(value)
+    kind = type_of(value)
     if kind is int:
         return bool(-MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER)
     return kind is float and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER
@@ -91,7 +93,7 @@ def _copy_fast(value: Any, depth: int, spent: list[int]) -> Any:
 
     The count bounds the work where a small value contains the same parts over and over.
     """
-    kind: type[Any] = type(value)
+    kind = type_of(value)
     if kind is str:
         if len(value) > _LONG_TEXT:
             _spend(spent, len(value))
@@ -157,12 +159,12 @@ def _copy_exact(value: Any) -> Any:
             continue
         at_root = len(frames) == 1
         if not at_root:
-            if isinstance(target, dict) and type(key) is not str:
-                raise NotLossless(path, f"a key of type {type_name(type(key))}")
+            if isinstance(target, dict) and type_of(key) is not str:
+                raise NotLossless(path, f"a key of type {_type_name(key)}")
             path.append(key)
-            if type(key) is str and len(key) > _LONG_TEXT:
+            if type_of(key) is str and len(key) > _LONG_TEXT:
                 _spend(spent, len(key))
-        kind: type[Any] = type(item)
+        kind = type_of(item)
         if kind is dict or kind is list:
             if id(item) in open_ids:
                 raise NotLossless(path, "a value that contains itself")
@@ -170,9 +172,9 @@ def _copy_exact(value: Any) -> Any:
             _spend(spent, (5 if kind is dict else 2) * len(item))
             copy: Any = {} if kind is dict else []
             # A list of the items is taken at once: another thread can't change it under the walk.
-            pairs: list[Any] = list(item.items() if kind is dict else enumerate(item))
+            pairs: Iterator[Any] = item.items() if kind is dict else enumerate[Any](item)
             _put(target, key, copy)
-            frames.append((copy, iter(pairs), id(item)))
+            frames.append((copy, iter(list(pairs)), id(item)))
             continue
         if kind is not str:
             _refuse_lossy(item, path)
@@ -184,6 +186,10 @@ def _copy_exact(value: Any) -> Any:
     return root[0]
 
 
+def _type_name(value: object) -> str:
+    return type_name(type(value))
+
+
 def _put(target: Any, key: str | int, item: Any) -> None:
     if isinstance(target, dict):
         target[key] = item
@@ -193,7 +199,7 @@ def _put(target: Any, key: str | int, item: Any) -> None:
 
 def _refuse_lossy(item: Any, path: list[str | int]) -> None:
     """Raise NotLossless unless `item`, which is no string, is a lossless scalar."""
-    kind: type[Any] = type(item)
+    kind = type_of(item)
     if kind is bool or item is None:
         return
     if kind is int:
@@ -205,4 +211,4 @@ def _refuse_lossy(item: Any, path: list[str | int]) -> None:
         if item == 0 and copysign(1.0, item) < 0:
             raise NotLossless(path, "negative zero")
     else:
-        raise NotLossless(path, f"a value of type {type_name(kind)}")
+        raise NotLossless(path, f"a value of type {_type_name(item)}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from .errors import BadSessionId, BadShape, shown
+from .error_text import shown
+from .errors import BadSessionId, BadShape
 from .gate import is_integer, is_seq, lossless_copy
 from .jsontext import dumps, is_object, loads
 

@@ -1,8 +1,8 @@
-"""Text and reasoning deltas on the append path: recognised by their exact shape, one or many at once.
+"""Text and reasoning deltas on the append path: recognised by shape, one or many at once.
 
-Most events are these, so they pass a check of exactly their shape instead of the general gate. What is
-not plainly such a delta is left to the general gate, which decides and names the fault; both give the
-same event.
+Most events are these, so they pass a check of exactly their shape instead of the general gate. What
+is not plainly such a delta is left to the general gate, which decides and names the fault; both
+give the same event.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from .chunk import CHUNK_TYPE, Chunk, ChunkHead
 from .event import Draft, Event
 from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER
+from .jsontext import type_of
 
 __all__ = ["hot_chunk", "hot_chunks"]
 
@@ -32,21 +33,19 @@ def hot_chunk(data: Any, seq: int, time_ms: int) -> Event | None:
     Keeps the strings and numbers, which are immutable, and no container of the caller's. Types are
     looked at before values: a hostile object answers a comparison as it likes.
     """
-    if type(data) is not dict:
+    if type_of(data) is not dict:
         return None
-    fields: dict[Any, Any] = data
     try:
-        one, two, three = fields
+        one, two, three = data
         if not type(one) is type(two) is type(three) is str:
             return None
-        turn, step, chunk = _data_items(fields)
-        if type(chunk) is not dict:
+        turn, step, chunk = _data_items(data)
+        if type_of(chunk) is not dict:
             return None
-        delta: dict[Any, Any] = chunk
-        one, two, three = delta
+        one, two, three = chunk
         if not type(one) is type(two) is type(three) is str:
             return None
-        kind, index, text = _chunk_items(delta)
+        kind, index, text = _chunk_items(chunk)
     except (KeyError, ValueError, RuntimeError):  # RuntimeError: another thread changed a dict
         return None
     if (

@@ -12,7 +12,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 import msgspec
 import orjson
 
-from .errors import BadRow, BadShape, BrokenLog, DamagedFile, shown
+from .error_text import shown
+from .errors import BadRow, BadShape, BrokenLog, DamagedFile
 from .header import Header
 from .jsontext import dumps, loads
 from .packed import quick_packed

@@ -16,7 +16,7 @@ import orjson
 
 from .errors import BrokenLog
 
-__all__ = ["deep_equal", "dumps", "is_list", "is_object", "loads"]
+__all__ = ["deep_equal", "dumps", "is_list", "is_object", "loads", "type_of"]
 
 _quote: Callable[[str], str] = json.encoder.encode_basestring
 _quote_ascii: Callable[[str], str] = json.encoder.encode_basestring_ascii
@@ -27,6 +27,10 @@ _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 # Integers outside this range are read as doubles, by both paths: what a reader of JSON can rely on.
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+
+
+type_of: Callable[[object], object] = type
+"""The type of a value, by which a type checker narrows nothing."""
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -97,7 +101,7 @@ def _write_exact(value: Any) -> Iterator[str]:
     closers = [""]
     first = [True]
     while stack:
-        items, is_object = stack[-1]
+        items, keyed = stack[-1]
         try:
             item = next(items)
         except StopIteration:
@@ -108,7 +112,7 @@ def _write_exact(value: Any) -> Iterator[str]:
         if not first[-1]:
             yield ","
         first[-1] = False
-        if is_object:
+        if keyed:
             key, item = item
             yield _quoted(key) + ":"
         if is_object(item):

@@ -94,7 +94,7 @@ class ChunkRun:
         return True
 
     def take_from(self, events: Sequence[Event], start: int) -> int:
-        """Add the events from index `start` on as far as they go on the run; gives where it ends."""
+        """Add the events from index `start` on as far as they go; gives where that ends."""
         head, next_seq, last_time_ms = self.head, self.next_seq, self.last_time_ms
         texts, gaps = self.texts, self.gaps
         index = start

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .blocks import check_blocks
-from .errors import BadShape, shown
+from .error_text import shown
+from .errors import BadShape
 from .gate import is_integer, is_seq
 
 __all__ = ["check_core_shape", "check_integers", "check_message", "check_stored_shape"]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .errors import BadShape, shown
+from .error_text import shown
+from .errors import BadShape
+from .jsontext import type_of
 
 __all__ = [
     "CORE_TYPES",
@@ -38,13 +40,42 @@ CORE_TYPES = SURFACE_TYPES | {
 """The types whose data `append` checks in full."""
 
 KNOWN_TYPES = CORE_TYPES | frozenset(
-    "agent-preset/selected approval/asked approval/decided approval/policy command/done command/run "
-    "compaction/start compaction/summary compaction/prune compaction/end feedback/record goal/change "
-    "hook/invoked hook/result llm/retry llm/retry-started permission/preset plan/mode sandbox/mode "
-    "schedule/change session/title session/title-llm-request subagent/descriptor team/member "
-    "team/message/delivered team/message/queued team/task tool-workflow/agent-start "
-    "tool-workflow/agent-end tool-workflow/run-start tool-workflow/run-end tool/code-dispatch "
-    "tool/code-dispatch-start web/deepseek-search-llm-request".split()
+    [
+        "agent-preset/selected",
+        "approval/asked",
+        "approval/decided",
+        "approval/policy",
+        "command/done",
+        "command/run",
+        "compaction/start",
+        "compaction/summary",
+        "compaction/prune",
+        "compaction/end",
+        "feedback/record",
+        "goal/change",
+        "hook/invoked",
+        "hook/result",
+        "llm/retry",
+        "llm/retry-started",
+        "permission/preset",
+        "plan/mode",
+        "sandbox/mode",
+        "schedule/change",
+        "session/title",
+        "session/title-llm-request",
+        "subagent/descriptor",
+        "team/member",
+        "team/message/delivered",
+        "team/message/queued",
+        "team/task",
+        "tool-workflow/agent-start",
+        "tool-workflow/agent-end",
+        "tool-workflow/run-start",
+        "tool-workflow/run-end",
+        "tool/code-dispatch",
+        "tool/code-dispatch-start",
+        "web/deepseek-search-llm-request",
+    ]
 )
 """The types that every reader knows: the core and those carried whole."""
 
@@ -71,8 +102,8 @@ class Registration(NamedTuple):
 class Registry:
     """The event types that a writer or a resuming reader knows.
 
-    Starts with KNOWN_TYPES; an embedder adds its own, each with a shape check (called with a copy of
-    the data, raises BadShape) and an invariant fold where it likes.
+    Starts with KNOWN_TYPES; an embedder adds its own, each with a shape check (called with a copy
+    of the data, raises BadShape) and an invariant fold where it likes.
     """
 
     def __init__(self) -> None:
@@ -91,7 +122,7 @@ class Registry:
         one registered before.
         """
         if (
-            not isinstance(type, str)
+            type_of(type) is not str
             or not type
             or type in KNOWN_TYPES
             or type in PACKED_TYPES

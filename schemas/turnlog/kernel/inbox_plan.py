@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from turnlog.events.errors import BadShape, shown
+from turnlog.events.error_text import shown
+from turnlog.events.errors import BadShape
 from turnlog.events.event import Draft
 from turnlog.events.shapes import check_message
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.errors import shown
+from turnlog.events.error_text import shown
 from turnlog.events.event import Event
 from turnlog.events.jsontext import loads
 from turnlog.events.rows import Row

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.events.errors import BadShape, InvariantBreach, shown
+from turnlog.events.error_text import shown
+from turnlog.events.errors import BadShape, InvariantBreach
 from turnlog.events.event import Draft, Event
 from turnlog.events.gate import is_seq, lossless_copy
 from turnlog.events.shapes import check_stored_shape

@@ -97,7 +97,7 @@ def project(event: Event) -> Message | None:
 
 
 class MessageList:
-    """The Messages of a growing session: an append costs the new node, a replace a walk of the nodes.
+    """The Messages of a growing session: an append costs one node, a replace a walk of all.
 
     Rebuilt from the Surface and the log at any time; holds no JSON of its own.
     """

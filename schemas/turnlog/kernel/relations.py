@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from turnlog.events.errors import shown
+from turnlog.events.error_text import shown
 from turnlog.events.gate import is_integer
 
 __all__ = [

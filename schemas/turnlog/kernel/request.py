@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from turnlog.events.errors import BadShape, MissingField, RequestMismatch, shown
+from turnlog.events.error_text import shown
+from turnlog.events.errors import BadShape, MissingField, RequestMismatch
 from turnlog.events.event import Event
 from turnlog.events.gate import Snapshot, snapshot
 from turnlog.events.jsontext import deep_equal, dumps, is_object, loads

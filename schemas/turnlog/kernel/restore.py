@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnlog.events.error_text import shown
 from turnlog.events.errors import (
     BadRow,
     BadShape,
@@ -14,7 +15,6 @@ from turnlog.events.errors import (
     RestoreRefused,
     SurfaceRefused,
     UnknownRequiredType,
-    shown,
 )
 from turnlog.events.event import ENVELOPE_KEYS, Event, event_of_value
 from turnlog.events.gate import is_seq

@@ -1,4 +1,4 @@
-"""The hot state of a session: the next seq and the Surface, the only folds that an append waits for."""
+"""The hot state of a session: next seq and Surface, all that an append waits for."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ class SessionState:
             versions = msgspec.json.decode(data, type=_Versions)
             if (versions.state_version, versions.fold_version) != (STATE_VERSION, FOLD_VERSION):
                 raise BadCheckpoint(
-                    f"expected state version {STATE_VERSION} and fold version {FOLD_VERSION}, found "
-                    f"{versions.state_version} and {versions.fold_version}"
+                    f"expected state and fold version {STATE_VERSION} and {FOLD_VERSION}, "
+                    f"found {versions.state_version} and {versions.fold_version}"
                 )
             saved = msgspec.json.decode(data, type=_Saved)
             results = {int(seq): bytes.fromhex(digest) for seq, digest in saved.results.items()}

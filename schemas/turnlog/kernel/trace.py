@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from turnlog.events.errors import BadShape, shown
+from turnlog.events.error_text import shown
+from turnlog.events.errors import BadShape
 from turnlog.events.event import Event
 from turnlog.events.gate import is_seq
 
