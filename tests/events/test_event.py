@@ -10,15 +10,17 @@ from hypothesis import given
 
 from tests.exactness import nested, same
 from tests.log_writer import Value
-from tests.strategies import event_values, events_of
+from tests.strategies import drafts, event_values, events_of, value_of_draft
 from turnlog.events.errors import BadRow, BadShape, MissingField
 from turnlog.events.event import (
     ENVELOPE_KEYS,
+    Draft,
     Event,
     Replace,
     event_of_value,
     parse_sources,
     parse_surface,
+    read_draft,
 )
 from turnlog.events.jsontext import dumps, loads
 
@@ -145,6 +147,52 @@ def test_depth_is_no_limit(depth: int) -> None:
     for key in ("type", "seq", "time"):
         with pytest.raises(BadRow):
             event_of(**{key: deep})
+
+
+# --- drafts in their JSON form ------------------------------------------------------------------
+
+
+def test_a_draft_is_read_from_its_json_form() -> None:
+    assert read_draft({"type": "a", "data": None}) == Draft("a", None)
+    surface = {"op": "replace", "start": 0, "end": 1}
+    value = {
+        "type": "a",
+        "data": {"x": 1},
+        "surfaceOp": surface,
+        "sourceEventSeqs": [0],
+        "ignorable": True,
+        "time": 5,
+    }
+    assert read_draft(value) == Draft("a", {"x": 1}, surface, [0], True, 5)
+
+
+@given(drafts())
+def test_a_draft_comes_back_from_its_json_form(draft: Draft) -> None:
+    value = value_of_draft(draft, 0)
+    del value["seq"]
+    assert read_draft(value) == draft._replace(sources=value.get("sourceEventSeqs"))
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        (None, "draft"),
+        ([], "draft"),
+        ({"type": "a", "data": 1, "seq": 0}, "draft"),
+        ({"type": "a", "data": 1, "more": 0}, "draft"),
+        ({"data": 1}, "draft.type"),
+        ({"type": "a"}, "draft.data"),
+        ({"type": "a", "data": 1, "surfaceOp": None}, "draft.surfaceOp"),
+        ({"type": "a", "data": 1, "sourceEventSeqs": None}, "draft.sourceEventSeqs"),
+        ({"type": "a", "data": 1, "ignorable": None}, "draft.ignorable"),
+        ({"type": "a", "data": 1, "time": None}, "draft.time"),
+    ],
+    ids=str,
+)
+def test_what_is_no_draft_is_refused(value: Any, field: str) -> None:
+    with pytest.raises(BadShape) as refused:
+        read_draft(value)
+    assert refused.value.field == field
 
 
 def test_the_keys_of_the_envelope() -> None:

@@ -136,6 +136,13 @@ def test_the_ranges_of_a_whole_file() -> None:
     assert first.header.value == {"version": 0, "id": "s", "createdAt": 5, "delegationDepth": 0}
 
 
+def test_what_is_found_can_not_be_changed() -> None:
+    for item in scan(file_of(ROWS[0], b"junk")):
+        for name in ("start", "end", "line"):
+            with pytest.raises(AttributeError):
+                setattr(item, name, 0)
+
+
 def test_every_recorded_file_is_whole(shared_dir: Path) -> None:
     files = [path for path in (shared_dir / "recorded").iterdir() if path.name != "expect.jsonl"]
     assert len(files) == 81
@@ -433,6 +440,14 @@ def test_a_record_before_remains_of_another_is_read() -> None:
         assert rows_in(scan(file_of(line))) == [ROWS[0]]
 
 
+def test_a_record_behind_zero_bytes_or_another_record_is_read_whatever_follows() -> None:
+    remains = b',"text":"x"}'
+    for before in (b"\x00" * 200, b" \x00 ", ROWS[1], ROWS[1] + b"\x00"):
+        items = scan(file_of(before + ROWS[0] + remains))
+        assert rows_in(items)[-1] == ROWS[0]
+    assert rows_in(scan(file_of(b"x" + ROWS[0] + remains))) == []
+
+
 def test_a_torn_write_is_not_taken_for_the_row_inside_it() -> None:
     torn = b'{"type":"x","seq":0,"time":0,"data":' + ROWS[0]
     items = scan(file_of(ROWS[0]) + torn)
@@ -484,6 +499,16 @@ def test_a_missing_header_is_damage_without_bytes() -> None:
     assert (damage.start, damage.end, damage.line) == (0, 0, 1)
     assert "header" in damage.reason
     assert rows_in(items) == ROWS
+
+
+def test_the_missing_header_is_named_where_the_first_row_stands() -> None:
+    data = b"\n junk" + ROWS[0]
+    junk, missing, row = scan(data)
+    assert isinstance(junk, Damage)
+    assert isinstance(missing, Damage)
+    assert (junk.start, junk.end, junk.line) == (2, 6, 2)
+    assert (missing.start, missing.end, missing.line) == (6, 6, 2)
+    assert (row.start, row.line) == (6, 2)
 
 
 def test_an_event_of_type_session_is_a_row() -> None:

@@ -428,6 +428,19 @@ def put(data: Any, path: tuple[str | int, ...], value: Any) -> Any:
     return copied
 
 
+@pytest.mark.parametrize("key", ["toolCallId", "content"])
+@pytest.mark.parametrize("value", [DROP, None, 7, {}], ids=repr)
+def test_a_result_block_is_checked_in_any_message(key: str, value: Any) -> None:
+    block = {"type": "tool-result", "toolCallId": "c1", "content": []}
+    for name, path in (
+        ("user/message", ("content", 0)),
+        ("tool/result", ("message", "content", 0, "content", 0)),
+    ):
+        check(name, changed(SAMPLES[name], path, block))
+        data = changed(SAMPLES[name], path, changed(block, (key,), value))
+        assert refused_field(name, data) == f"{field_of(path)}.{key}"
+
+
 def test_results_inside_results_are_checked_at_any_depth() -> None:
     block: Any = {"type": "text", "text": 7}
     for _ in range(50_000):

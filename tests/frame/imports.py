@@ -46,6 +46,7 @@ PURE_MODULES = {
     "msgspec",
     "orjson",
     "turnlog",
+    "zstandard",
 }
 # Of these, only the names that keep to the rule; the module itself is out of reach.
 PURE_NAMES = {

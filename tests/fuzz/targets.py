@@ -6,19 +6,24 @@ A new target is a function and an entry in TARGETS; `run.py` and the suite find 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 
 from tests.exactness import same
 from tests.fuzz.mutate import Target
 from tests.fuzz.values import OPCODES, draft_of, value_of
 from tests.strategies import agent_log
 from turnlog.events.admit import admit, admit_all
+from turnlog.events.avro import decode_commit, encode_commit
+from turnlog.events.body import check_body
 from turnlog.events.errors import (
     BadRow,
     BadShape,
     BrokenLog,
     CallerError,
     DamagedFile,
+    NewerThanReader,
     NotLossless,
     TooLarge,
 )
@@ -29,8 +34,9 @@ from turnlog.events.jsontext import deep_equal, dumps, loads
 from turnlog.events.packed import quick_packed
 from turnlog.events.rows import Row, expand, pack, parse_row, row_of_value, unpack_value
 from turnlog.events.vocabulary import Registry
+from turnlog.kernel.ledger import Ledger
 
-__all__ = ["TARGETS", "fuzz_gate", "fuzz_jsonl", "fuzz_packed_row"]
+__all__ = ["TARGETS", "fuzz_avro", "fuzz_gate", "fuzz_jsonl", "fuzz_packed_row"]
 
 
 def fuzz_jsonl(data: bytes) -> Hashable:
@@ -161,7 +167,30 @@ _JSON_TOKENS = [
     *(b"[" * 1_100, b'{"a":' * 1_100, b'{"type":"x","seq":0,"time":0}'),
 ]
 
+
+def fuzz_avro(data: bytes) -> Hashable:
+    """Decode a record: what decodes has one encoding, and neither body nor ledger lets more out."""
+    verdict = Ledger("turnlog").fold(b"s", data)
+    try:
+        commit = decode_commit(data)
+    except (BrokenLog, NewerThanReader) as error:
+        return type(error).__name__, verdict.kind, str(error)[:20]
+    assert encode_commit(commit) == data
+    try:
+        rows = check_body(commit)
+    except (BrokenLog, NewerThanReader) as error:
+        return commit.kind, verdict.kind, type(error).__name__, str(error)[:20]
+    assert sum(row.count for row in rows) == commit.event_count
+    return commit.kind, verdict.kind, len(rows)
+
+
+_RECORDS = [
+    bytes.fromhex(json.loads(path.read_text(encoding="utf-8"))["value"])
+    for path in sorted((Path(__file__).parents[1] / "golden").glob("commit-*.json"))
+]
+
 TARGETS: dict[str, Target] = {
+    "fuzz_avro": Target(fuzz_avro, _RECORDS, [b"\xc3\x01", b"\x00", b"\x80", b"\xff", b"zstd"]),
     "fuzz_jsonl": Target(fuzz_jsonl, _FILES, _JSON_TOKENS),
     "fuzz_packed_row": Target(
         fuzz_packed_row, [row for row in _ROWS if _is_json(row)], _JSON_TOKENS

@@ -131,6 +131,14 @@ def test_what_the_surface_refuses_is_searchable_and_log_only(refused: Value) -> 
     assert [str(document.surface) for document in found] == ["shadowed", "log-only", "current"]
 
 
+@pytest.mark.parametrize("seq", [2, -1])
+def test_an_event_out_of_order_is_searchable_and_log_only(seq: int) -> None:
+    found = list(documents(log_of({**user("a"), "seq": 3}, {**user("b"), "seq": seq}, user("c"))))
+    assert [str(document.surface) for document in found] == ["current", "log-only", "log-only"]
+    (first,) = documents(log_of({**user("a"), "seq": -1}))
+    assert str(first.surface) == "log-only"
+
+
 def test_a_repeated_seq_is_searchable_and_shadows_nothing() -> None:
     replacing = {**user("c", over=(0,)), "seq": 0}
     found = list(documents(log_of(user("a"), user("b"), replacing)))

@@ -246,7 +246,7 @@ def test_an_event_without_data_breaks_the_relation_and_raises_nothing() -> None:
     [
         (2, "2"),
         ("1", "'1'"),
-        (True, "true"),
+        (True, "True"),
         (None, "nothing"),
         ({}, "an object"),
         ([1], "a list"),

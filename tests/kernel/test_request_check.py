@@ -158,3 +158,13 @@ def test_a_request_serves_itself_and_passes_its_own_check(builder: LogBuilder) -
     assert prefix_reusable(request, request)
     check_request(log, request)
     check_request(log, Request.of(request.header, request.messages))
+
+
+def test_a_mismatch_of_a_deep_value_is_shown_without_a_call_stack() -> None:
+    deep: Any = []
+    for _ in range(10_000):
+        deep = [deep]
+    builder = _ready()
+    with pytest.raises(RequestMismatch) as caught:
+        check_request(builder.log(), _sent(builder, stop=deep))
+    assert caught.value.field == "stop"

@@ -308,6 +308,12 @@ def test_a_result_after_the_turns_end_changes_no_earlier_card() -> None:
     assert logged.result.event_type == "tool/late-result"
 
 
+def test_a_result_after_its_step_is_a_card_of_its_own() -> None:
+    closed, stray = _cards(says("c"), call("c"), step_end(), result("c"))
+    assert (closed.state, closed.result) == (ToolState.OUTCOME_UNKNOWN, None)
+    assert (stray.state, stray.key, stray.earlier) == (ToolState.RESULT, (3, 1), closed.key)
+
+
 def test_a_late_result_settles_no_open_card() -> None:
     assert _states(says("c"), late("c")) == ["intent", "result"]
 
@@ -469,6 +475,15 @@ def test_a_fold_tells_which_items_an_event_begins_or_changes() -> None:
     ]
 
 
+def test_what_was_closed_is_not_touched_again() -> None:
+    fold = TranscriptFold(Header.new("s", 1))
+    course = log_of(says("c", None), chunk(), step_end(), turn_end())
+    assert [fold.fold(event) for event in events(course)][2:] == [
+        [(1, 1), (0, 2), (0, 3)],
+        [(3, 1)],
+    ]
+
+
 def test_an_item_grows_under_its_key_and_what_was_handed_out_does_not() -> None:
     fold = TranscriptFold(Header.new("s", 1))
     asked, began = events(log_of(says("c"), call("c")))
@@ -516,6 +531,9 @@ def test_a_page_reads_no_further_than_its_items_can_change() -> None:
     assert list(transcript(log, 1, 1)) == []
     with pytest.raises(BrokenLog):
         list(transcript(log))
+    opened = log_of(says("c"), chunk(), result("c")).rows
+    log = Log(Header.new("s", 1), (*opened, Row(b"no JSON", 3)))
+    assert [_wire(item) for item in transcript(log, 0, 1)] == ["MessageItem 0.1", "ToolCard 0.2"]
 
 
 def test_a_damaged_log_with_repeated_seqs_is_read_to_its_end() -> None:

@@ -21,8 +21,6 @@ from turnlog.events import (
     BrokerUnavailable,
     OwnedElsewhere,
     RestoreRefused,
-    StoreFailed,
-    Superseded,
     UnknownSession,
 )
 from turnlog.kernel import messages

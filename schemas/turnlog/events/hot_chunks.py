@@ -99,7 +99,7 @@ def hot_chunks(drafts: Sequence[Draft], seq: int, now_ms: int) -> list[Event] | 
         times = (now_ms,) * len(times)
     elif not _all_within(times, -MAX_SAFE_INTEGER):
         return None
-    events = []
+    events: list[Event] = []
     run = head = None
     for key, text, time_ms in zip(
         zip(turns, steps, indexes, kinds, strict=True), texts, times, strict=True
@@ -126,4 +126,4 @@ def _all_within(values: tuple[Any, ...], least: int) -> bool:
     if not _all(values, int):
         return False
     distinct = set(values)  # few, and hashing beats comparing
-    return least <= min(distinct) and max(distinct) <= MAX_SAFE_INTEGER
+    return bool(least <= min(distinct) and max(distinct) <= MAX_SAFE_INTEGER)

@@ -286,12 +286,13 @@ def prefix_reusable(a: Request, b: Request) -> bool:
 
 
 def _shown(header: dict[str, Any], field: str) -> str:
-    """A field of a header for an error's text; of the prompt itself only its size and digest."""
+    """A field of a header for an error's text; of the prompt and of lists only size and digest."""
     is_prompt = field in ("system", "tools")
     holder = header if is_prompt else header["config"]
     if field not in holder:
         return "none"
-    if is_prompt:
-        text = dumps(holder[field])
+    value = holder[field]
+    if is_prompt or isinstance(value, dict | list):
+        text = dumps(value)
         return f"one of {len(text)} bytes, SHA-256 {sha256(text).hexdigest()[:16]}"
-    return shown(holder[field])
+    return shown(value)

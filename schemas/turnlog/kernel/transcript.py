@@ -105,7 +105,6 @@ class TranscriptFold:
         self._history.fold(event)
         if event.type in _PRICES:
             self._price = Price(event.seq, event.type, number_at(data, "shadowedTokenCount"))
-            return []
         if event.type in SURFACE_TYPES and is_object(event.surface_value):
             return [self._replace_marker(event, event.surface_value)]
         items: list[Item | OpenCard] = []
