@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.shared import shared_path
 
-pytest_plugins = ["tests.conformance.options"]
+pytest_plugins = ["tests.broker.plugin", "tests.conformance.options"]
 
 # No test measures time: a slow or busy machine must not fail one. What hypothesis itself chose for
 # this machine (in CI: the same examples in each run) stays.

@@ -27,6 +27,8 @@ ROOT_OF_LEAF = {
 ROOTS = ("schemas", "producers", "processors", "infra")
 TOP_FOLDERS = {*ROOTS, ".ci", "bench", "docs", "requirements", "stubs", "tests"}
 MODULE_LINES_MAX = 400
+# A test module holds one module's behaviours, a behaviour a test: long, but not deep.
+TEST_LINES_MAX = 750
 # In two parts each, so that this file keeps the rule too.
 REGISTRY_HOSTS = [
     ".".join(parts)
@@ -95,8 +97,9 @@ def module_lengths(root: Path, files: Sequence[PurePosixPath]) -> list[str]:
     for path in files:
         if path.suffix in {".py", ".pyi"}:
             lines = len((root / path).read_text(encoding="utf-8").splitlines())
-            if lines > MODULE_LINES_MAX:
-                breaches.append(f"{path}: {lines} lines, {MODULE_LINES_MAX} at most")
+            most = TEST_LINES_MAX if path.name.startswith("test_") else MODULE_LINES_MAX
+            if lines > most:
+                breaches.append(f"{path}: {lines} lines, {most} at most")
     return breaches
 
 

@@ -42,6 +42,7 @@ BAD: list[tuple[Rule, dict[str, str | None], str]] = [
     (source_tree.leaf_packages, {"infra/x.py": ""}, "belongs in a package"),
     (source_tree.top_folders, {"src/a.py": ""}, "src/"),
     (source_tree.module_lengths, {"tests/long.py": "x\n" * 401}, "401 lines"),
+    (source_tree.module_lengths, {"tests/test_long.py": "x\n" * 751}, "751 lines"),
     (source_tree.public_names, {INIT: "a = 1\n"}, "no literal __all__"),
     (source_tree.public_names, {INIT: "__all__ = sorted(x)\n"}, "no literal __all__"),
     (source_tree.public_names, {INIT: '__all__ = ["a"]\n'}, "a is in __all__, but not there"),

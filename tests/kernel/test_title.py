@@ -66,6 +66,14 @@ def test_blank_text_is_no_title() -> None:
     assert title(builder.log()) == " kept as it stands "
 
 
+@pytest.mark.parametrize("source", [None, {}, {"kind": "agent"}, {"kind": True}])
+def test_a_text_that_is_not_a_persons_is_no_title(source: Any) -> None:
+    builder = LogBuilder()
+    content = [{"type": "text", "text": "injected"}]
+    builder.add("user/message", {"source": source, "content": content}, surfaceOp="append")
+    assert title(builder.log()) is None
+
+
 def test_a_replaced_first_message_keeps_its_title() -> None:
     builder = LogBuilder()
     seq = builder.user("what I asked")
