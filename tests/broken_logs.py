@@ -57,6 +57,19 @@ def _edit(fits: Callable[[Value], bool], *edits: Callable[[Value], object]) -> B
     return breaker
 
 
+def _edit_unreplaced(fits: Callable[[Value], bool], edit: Callable[[Value], object]) -> Breaker:
+    """Break an event that fits and that no result replaces: the Surface then stays sound."""
+
+    def breaker(values: list[Value], random: Random) -> int | None:
+        replaced = {value["surfaceOp"]["start"] for value in values if _replaced_result(value)}
+        index = _pick(values, random, lambda value: fits(value) and value["seq"] not in replaced)
+        if index is not None:
+            edit(values[index])
+        return index
+
+    return breaker
+
+
 def _put(key: str, value: Any, *path: str | int) -> Callable[[Value], object]:
     """Set a key of the object at a path."""
 
@@ -221,9 +234,9 @@ BREAKERS: dict[str, Breaker] = {
     "sources/own": _edit(_surface, lambda value: value.update(sourceEventSeqs=[value["seq"]])),
     "sources/none": _edit(_is("user/message"), _put("sourceEventSeqs", [])),
     "sources/no seq": _edit(_surface, _put("sourceEventSeqs", [-1]), _put("sourceEventSeqs", {})),
-    "relation/turn": _edit(_counted("turn"), lambda value: _add_one(value, "turn")),
-    "relation/step": _edit(_counted("step"), lambda value: _add_one(value, "step")),
-    "relation/call": _edit(_finished_result, _rename_call),
+    "relation/turn": _edit_unreplaced(_counted("turn"), lambda value: _add_one(value, "turn")),
+    "relation/step": _edit_unreplaced(_counted("step"), lambda value: _add_one(value, "step")),
+    "relation/call": _edit_unreplaced(_finished_result, _rename_call),
 }
 """Every rule that `break_log` breaks, by name."""
 

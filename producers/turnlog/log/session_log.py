@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from turnlog.events.body import Fork, check_body, read_open
 from turnlog.events.commit import Commit, Kind
-from turnlog.events.errors import UnknownSession
+from turnlog.events.errors import NewerThanReader, UnknownSession
 from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
-from turnlog.kernel.ledger import Ledger
+from turnlog.kernel.ledger import Ledger, VerdictKind
 from turnlog.kernel.restore import END_SEED
 from turnlog.session.ports import ForkOrigin, StoredLog
 
@@ -72,6 +72,8 @@ class SessionLog:
         for record in records:
             verdict = self._ledger.fold(record.key, record.value)
             commit = verdict.commit
+            if verdict.kind is VerdictKind.NEWER and verdict.session_id == self.session_id:
+                raise NewerThanReader(f"offset {record.offset}: {verdict.reason}")
             if verdict.accepted and commit is not None and commit.session_id == self.session_id:
                 self._take(commit)
                 accepted.append(commit)

@@ -70,7 +70,10 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
             return self.chunk.data()
         if self._fresh:
             # The value decoded with the row is handed out once: a scan decodes each row once.
-            return self._fresh.pop()
+            try:
+                return self._fresh.pop()
+            except IndexError:  # another thread was given it meanwhile
+                pass
         value = loads(self._text)
         if "data" not in value:
             raise MissingField(self.seq, "data")

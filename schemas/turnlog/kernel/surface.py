@@ -141,8 +141,8 @@ class Surface:
             "nodes": list(self._nodes),
             "results": {
                 str(seq): identity.hex()
-                for seq, identity in self._identities.items()
-                if identity is not None
+                for seq in self._nodes
+                if (identity := self._identities[seq]) is not None
             },
             "replaceGeneration": self._replace_generation,
         }
