@@ -260,8 +260,9 @@ def test_the_rows_of_a_growing_run_may_be_asked_for_at_any_time(texts: list[str]
 @given(chunk_values(), st.integers(0, 29))
 def test_a_run_takes_many_as_it_takes_one_by_one(values: list[Value], start: int) -> None:
     events = [event for event in events_of(values) if event.chunk is not None]
-    if len(events) <= start:
+    if not events:
         return
+    start %= len(events)
     one, many = run_of(events[start]), run_of(events[start])
     end = start + 1
     while end < len(events) and one.take(events[end]):

@@ -35,17 +35,18 @@ def deep_list() -> Any:
     return value
 
 
-def deep_object() -> Any:
+def deep_object(depth: int = DEPTH) -> Any:
     value: Any = 1
-    for _ in range(DEPTH):
+    for _ in range(depth):
         value = {"k": value}
     return value
 
 
 def deep_log() -> Log:
     """A log whose every event holds deep data, of each type that folds read."""
-    deep = deep_object()
-    user = {"id": "u", "role": "user", "source": {"kind": "user", "x": deep}, "content": [deep]}
+    # Two events at the full depth; the others deep enough to overflow any stack, for time's sake.
+    deepest, deep = deep_object(), deep_object(5_000)
+    user = {"id": "u", "role": "user", "source": {"kind": "user"}, "content": [deepest]}
     call = {"type": "tool-call", "id": "c", "name": "n", "arguments": "[" * DEPTH, "x": deep}
     reply = {
         "id": "a",
@@ -53,7 +54,7 @@ def deep_log() -> Log:
         "source": {"kind": "model", "provider": "p", "model": "m"},
         "content": [call, deep],
     }
-    block = {"type": "tool-result", "toolCallId": "c", "content": [deep]}
+    block = {"type": "tool-result", "toolCallId": "c", "content": [deepest]}
     result = {
         "id": "r",
         "role": "user",
@@ -62,7 +63,7 @@ def deep_log() -> Log:
     }
     step = {"turn": 1, "step": 1}
     header = {"config": {"provider": "p", "model": "m", "x": deep}, "tools": [deep]}
-    splice = {"target": "next-turn", "start": 0, "inserted": [user]}
+    splice = {"target": "next-turn", "start": 0, "inserted": [{**user, "content": [deep]}]}
     # Each type that a fold reads the inside of, once; every such row costs a slow decode per fold.
     events: list[tuple[str, Any, Any]] = [
         ("turn/start", {"turn": 1}, None),
@@ -121,6 +122,7 @@ def arguments() -> dict[str, list[Any]]:
         "turn": [1],
         "step": [1],
         "call_id": ["c"],
+        "path": [["a", 0]],
         "id": ["s"],
         "now_ms": [1],
         "source": [[text + b"\n"]],

@@ -7,7 +7,7 @@ damage. Both stream: a read block and one line are all that is held.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import orjson
@@ -15,7 +15,7 @@ import orjson
 from .error_text import shown
 from .errors import BadRow, BadShape, BrokenLog, DamagedFile
 from .header import Header
-from .jsontext import dumps, loads
+from .jsontext import dumps, is_object, loads
 from .packed import quick_packed
 from .rows import Row, parse_row, row_of_value
 from .salvage import is_json, salvage
@@ -247,16 +247,13 @@ def _read_first(text: bytes) -> Header | Row:
     Raises BadShape, BadRow or BrokenLog.
     """
     value = loads(text)
-    if type(value) is not dict:
+    if not is_object(value) or value.get("type") != _SESSION:
         return row_of_value(value, text)
-    fields = cast("dict[str, Any]", value)
-    if fields.get("type") != _SESSION:
-        return row_of_value(fields, text)
     try:
-        return _header_of(fields)
+        return _header_of(value)
     except BadShape as error:
         try:
-            return row_of_value(fields, text)
+            return row_of_value(value, text)
         except BadRow:
             raise error from None
 
