@@ -21,7 +21,7 @@ from turnlog.kernel import check_known, restore
 HEADER = {"version": 0, "id": "s", "createdAt": 1}
 
 
-def noted(seq: int, **fields: Any) -> dict[str, Any]:
+def noted(seq: float, **fields: Any) -> dict[str, Any]:
     return {"type": "plan/mode", "seq": seq, "time": 1, "data": {}, **fields}
 
 

@@ -76,9 +76,9 @@ def test_summaries_of_summaries_keep_every_message_visible_or_cited() -> None:
     folded.commit(folded.plan(event(6, surfaceOp=replace(0, 1), sourceEventSeqs=[0, 1])))
     folded.commit(folded.plan(event(7, surfaceOp="append")))
     folded.commit(folded.plan(event(8, surfaceOp="append")))
-    assert folded.nodes == (6, 2, 3, 4, 5, 7, 8)
+    assert list(folded.nodes) == [6, 2, 3, 4, 5, 7, 8]
     folded.commit(folded.plan(event(9, surfaceOp=replace(6, 3), sourceEventSeqs=[6, 2, 3])))
-    assert folded.nodes == (9, 4, 5, 7, 8)
+    assert list(folded.nodes) == [9, 4, 5, 7, 8]
 
 
 REFUSED = [
@@ -118,7 +118,7 @@ def test_what_breaks_a_rule_is_refused_and_changes_nothing(fields: dict[str, Any
 
 def test_whole_floats_name_seqs() -> None:
     folded = three()
-    fields = {"surfaceOp": replace(0.0, 1.0), "sourceEventSeqs": [0.0, 1.0]}
+    fields: dict[str, Any] = {"surfaceOp": replace(0.0, 1.0), "sourceEventSeqs": [0.0, 1.0]}
     folded.commit(folded.plan(event(3, **fields)))
     assert folded.nodes == (3, 2)
 
@@ -137,7 +137,7 @@ def with_result() -> Surface:
 
 
 def rewrite(start: int, end: int, data: Any) -> Event:
-    fields = {"surfaceOp": replace(start, end), "sourceEventSeqs": [0, 1, 2]}
+    fields: dict[str, Any] = {"surfaceOp": replace(start, end), "sourceEventSeqs": [0, 1, 2]}
     return event(3, "tool/result", data=data, **fields)
 
 
@@ -174,7 +174,7 @@ def test_a_result_rewrites_exactly_one_result(start: int, end: int) -> None:
 
 def test_a_message_may_replace_results() -> None:
     folded = with_result()
-    fields = {"surfaceOp": replace(1, 2), "sourceEventSeqs": [1, 2]}
+    fields: dict[str, Any] = {"surfaceOp": replace(1, 2), "sourceEventSeqs": [1, 2]}
     folded.commit(folded.plan(event(3, **fields)))
     assert folded.nodes == (0, 3)
 
