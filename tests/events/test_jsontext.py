@@ -138,6 +138,56 @@ def test_a_number_beyond_a_double_is_refused(number: str, around: str) -> None:
         loads(around.format(number))
 
 
+NO_JSON = (
+    *("{", "}", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", '{"a":1]', "{,}"),
+    *(
+        '{"a"}',
+        '{"a":}',
+        '{"a":1,}',
+        '{"a" 1}',
+        '{"a":1 "b":2}',
+        "{a:1}",
+        "{1:1}",
+        "{'a':1}",
+        "{null:1}",
+    ),
+    *("01", "1.", ".5", "+1", "-", "- 1", "1e", "1e+", "0x1", "1_0", "1,", "--1", "1.e1", "-a"),
+    *("tru", "True", "nul", "truee", "falsy", "NaN", "Infinity", "-Infinity", "nan", "undefined"),
+    *('"', '"a', '"\\"', '"\\x"', '"\\u12"', '"\\u12g4"', '"\\u 123"', '"\\U0041"', "'a'"),
+    *(
+        '"\t"',
+        '"\n"',
+        '"\x00"',
+        '"\x1f"',
+        "1\x00",
+        "\ufeff1",
+        "1\x0b",
+        "\xa01",
+        "[1]//",
+        "1 2",
+        "{}{}",
+    ),
+)
+
+
+@pytest.mark.parametrize("text", NO_JSON, ids=ascii)
+def test_both_parsers_refuse_what_is_no_json(text: str) -> None:
+    with pytest.raises(orjson.JSONDecodeError):
+        orjson.loads(text)
+    for around in ("{}", "[{}]", '["\\ud800",{}]', '{{"a":{},"b":"\\ud800"}}'):
+        with pytest.raises(BrokenLog):
+            loads(around.format(text))
+        with pytest.raises(BrokenLog):
+            exact(around.format(text))
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"], ids=ascii)
+def test_nothing_is_no_json(text: str) -> None:
+    for read in (loads, exact):
+        with pytest.raises(BrokenLog):
+            read(text)
+
+
 @pytest.mark.parametrize("text", [b'"\xff"', b'["\\ud800","\xed\xa0\x80"]', b"\x80"])
 def test_text_that_is_not_utf8_is_refused(text: bytes) -> None:
     with pytest.raises(BrokenLog, match="UTF-8"):

@@ -280,6 +280,22 @@ def test_a_folder_that_can_not_be_used_is_a_typed_error(tmp_path: Path) -> None:
         FolderStore(tmp_path / "file")
 
 
+def test_a_long_session_keeps_its_order_across_a_restart(tmp_path: Path) -> None:
+    with FolderStore(tmp_path) as store:
+        session = store.create("s")
+        for start in range(0, 100_002, 1_000):
+            session.append_all([chunk(f"t{n}") for n in range(start, min(start + 1_000, 100_002))])
+    with FolderStore(tmp_path) as store:
+        session = store.open("s")
+        say(session, "last")
+        session.flush()
+        events = list(store.read("s").events())
+    assert [event.seq for event in events] == list(range(100_004))
+    texts = [event.data["chunk"]["text"] for event in events[:100_002]]
+    assert texts == [f"t{n}" for n in range(100_002)]
+    assert events[-1].data["id"] == "last"
+
+
 def test_two_stores_write_different_sessions_of_one_folder(tmp_path: Path) -> None:
     one, other = FolderStore(tmp_path), FolderStore(tmp_path)
     a, b = one.create("a"), other.create("b")
