@@ -50,6 +50,16 @@ def test_asking_for_rows_changes_nothing() -> None:
     assert [(row.count, row.packed) for row in rows.rows()] == [(3, True)]
 
 
+def test_the_next_seq_follows_every_event() -> None:
+    rows = RowLog()
+    for event in [noted(0), noted(1), delta(2), delta(3), noted(4), noted(5)]:
+        rows.append(event)
+        assert rows.next_seq == event.seq + 1
+        found = rows.event(event.seq)
+        assert found is not None
+        assert found.to_json() == event.to_json()
+
+
 def test_a_seal_ends_the_run() -> None:
     rows = grown([delta(0), delta(1), delta(2)])
     rows.seal()

@@ -98,6 +98,7 @@ REFUSED = [
     {"surfaceOp": "append", "sourceEventSeqs": []},
     {"surfaceOp": "append", "sourceEventSeqs": [1, 1]},
     {"surfaceOp": "append", "sourceEventSeqs": [3]},
+    {"surfaceOp": "append", "sourceEventSeqs": [0, 4]},
     {"surfaceOp": "append", "sourceEventSeqs": [-1]},
     {"surfaceOp": "append", "sourceEventSeqs": [True]},
     {"surfaceOp": "append", "sourceEventSeqs": "0"},
