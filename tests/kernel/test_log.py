@@ -60,6 +60,16 @@ def test_the_next_seq_follows_every_event() -> None:
         assert found.to_json() == event.to_json()
 
 
+@pytest.mark.parametrize("text", ["x", "x" * 1_000, "\x00" * 100_000])
+def test_a_run_ends_before_its_row_could_fill_a_commit(text: str) -> None:
+    events = [delta(seq, text) for seq in range(3_000 if len(text) < 10 else 200)]
+    rows = grown(events).rows()
+    assert len(rows) > 1
+    assert max(row.count for row in rows) <= 1_024
+    assert max(len(row.text) for row in rows) < 2 * 1024 * 1024
+    assert values(expand(rows)) == values(events)
+
+
 def test_a_seal_ends_the_run() -> None:
     rows = grown([delta(0), delta(1), delta(2)])
     rows.seal()

@@ -14,6 +14,12 @@ from turnlog.events.rows import ChunkRun, Row
 __all__ = ["Log", "RowLog"]
 
 
+# A row is never cut, so a growing run ends before its row could fill a commit: after about 1,024
+# members, or 128 Ki characters of text.
+_RUN_ROOM = 128 * 1024
+_MEMBER_COST = 128
+
+
 class Log(msgspec.Struct, frozen=True):
     """A header and packed rows: one session as it stood at one moment; immutable.
 
@@ -58,6 +64,7 @@ class RowLog:
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._rows = list(rows)
         self._run: ChunkRun | None = None
+        self._room = 0
         last = self._rows[-1] if self._rows else None
         self._sealed_seq = 0 if last is None else last.first_seq + last.count
 
@@ -68,14 +75,15 @@ class RowLog:
 
     def append(self, event: Event) -> None:
         """Add the next event; the caller has checked its seq."""
-        run = self._run
+        run, chunk = self._run, event.chunk
         if run is not None:
-            if run.take(event):
+            if chunk is not None and self._room > 0 and run.take(event):
+                self._room -= len(chunk.text) + _MEMBER_COST
                 return
             self.seal()
-        chunk = event.chunk
         if chunk is not None:
             self._run = ChunkRun(chunk.head, event.seq, event.time_ms, chunk.text)
+            self._room = _RUN_ROOM - len(chunk.text) - _MEMBER_COST
         else:
             self._rows.append(Row(event.text, event.seq))
             self._sealed_seq = event.seq + 1
