@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import uuid
@@ -24,7 +25,11 @@ _HEADER = {
 
 def run_demo() -> None:
     """Log one session and have a second process restore it. Raises BrokerError."""
-    print("Starting Kafka (the first time it is downloaded) …", flush=True)
+    cluster = os.environ.get("KAFKA_BOOTSTRAP")
+    if cluster:
+        print(f"Connecting to {safe(cluster)}, as KAFKA_BOOTSTRAP says ...", flush=True)
+    else:
+        print("Starting the embedded Kafka; the first start downloads it ...", flush=True)
     server = bootstrap()
     settings = KafkaSettings(bootstrap=server)
     ensure_topics(settings.bootstrap, settings.namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,4 +88,8 @@ def _exit_codes() -> Iterator[None]:
 
 def main() -> None:
     """Run the command; exits with the code of what happened."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that can't show a character gets its escape, and the command goes on.
+            stream.reconfigure(errors="backslashreplace")
     app()
