@@ -400,7 +400,7 @@ def agree(drafts: Sequence[Draft], seq: int = 0) -> None:
 
 def test_plain_deltas_go_the_hot_ways() -> None:
     for kind in ("text-delta", "reasoning-delta"):
-        draft = delta("\ud800", kind, turn=0, step=MAX_SAFE_INTEGER, index=-1)
+        draft = delta("\0é", kind, turn=0, step=MAX_SAFE_INTEGER, index=-1)
         event = hot_chunk(draft.data, 3, NOW)
         events = hot_chunks([draft, draft], 3, NOW)
         timed = hot_chunks([draft._replace(time_ms=1), draft._replace(time_ms=0)], 3, NOW)
@@ -410,6 +410,13 @@ def test_plain_deltas_go_the_hot_ways() -> None:
         assert event.to_json() == events[0].to_json() == take(draft, 3).to_json()
         assert [(event.seq, event.time_ms) for event in events] == [(3, NOW), (4, NOW)]
         assert [(event.seq, event.time_ms) for event in timed] == [(3, 1), (4, 0)]
+
+
+def test_a_lone_surrogate_goes_the_hot_way_alone() -> None:
+    draft = delta("\ud800")
+    assert hot_chunk(draft.data, 3, NOW) is not None
+    assert hot_chunks([draft, draft], 3, NOW) is None
+    agree([draft, draft], 3)
 
 
 odd = st.one_of(
