@@ -7,11 +7,12 @@ import subprocess
 import sys
 import uuid
 
-from turnlog.broker import bootstrap, ensure_topics
+from turnlog.broker import ensure_topics
 from turnlog.events import Draft
 from turnlog.log import KafkaSettings, KafkaStore
 from turnlog.session import Session
 
+from .cluster import VARIABLE, named_cluster, reach
 from .safe_text import safe
 
 __all__ = ["run_demo"]
@@ -25,12 +26,12 @@ _HEADER = {
 
 def run_demo() -> None:
     """Log one session and have a second process restore it. Raises BrokerError."""
-    cluster = os.environ.get("KAFKA_BOOTSTRAP")
-    if cluster:
-        print(f"Connecting to {safe(cluster)}, as KAFKA_BOOTSTRAP says ...", flush=True)
-    else:
+    cluster = named_cluster(os.environ)
+    if cluster is None:
         print("Starting the embedded Kafka; the first start downloads it ...", flush=True)
-    server = bootstrap()
+    else:
+        print(f"Connecting to {safe(cluster)}, as {VARIABLE} says ...", flush=True)
+    server = reach(os.environ)
     settings = KafkaSettings(bootstrap=server)
     ensure_topics(settings.bootstrap, settings.namespace)
     print(f"Kafka answers at {server}, topic {settings.events_topic}.", flush=True)

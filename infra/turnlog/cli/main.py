@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import sys
 from collections.abc import Iterator
@@ -41,11 +42,27 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Plain: the other modes break the lines where the docstring does, not where the terminal ends.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"turnlog {importlib.metadata.version('turnlog')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _turnlog() -> None:
+def _turnlog(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
     """The session event log of AI agents, on Kafka."""
 
 
@@ -54,8 +71,8 @@ def demo() -> None:
     """Walk one agent session through a real Kafka and back.
 
     Starts the embedded broker (the first time it downloads Kafka, about 45 MB), or takes the one at
-    KAFKA_BOOTSTRAP. A small scripted agent is logged, made durable step by step, then restored in a
-    second process, which prints the transcript and the Messages.
+    KAFKA_BOOTSTRAP, which has 10 s to answer. A small scripted agent is logged, made durable step
+    by step, then restored in a second process, which prints the transcript and the Messages.
 
     Example: turnlog demo
     """
@@ -92,4 +109,4 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that can't show a character gets its escape, and the command goes on.
             stream.reconfigure(errors="backslashreplace")
-    app()
+    app(prog_name="turnlog")

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 import orjson
 
-from .error_text import shown
+from .error_text import shown, type_name
 from .errors import BadRow, BadShape, BrokenLog, DamagedFile
 from .header import Header
 from .jsontext import dumps, is_object, loads
@@ -45,6 +45,8 @@ a decoded line takes up to some twenty times its bytes.
 _BLOCK_BYTES = 256 * 1024
 _SPACE = b" \t\r"  # JSON's white space without the line's end
 _SESSION = "session"
+_SOURCE = "a file opened in binary mode, or an iterable of blocks of bytes"
+_CONTENT: tuple[type, ...] = (str, bytes, bytearray, memoryview)
 
 
 @runtime_checkable
@@ -113,8 +115,14 @@ def scan_jsonl(source: ByteSource, *, max_line_bytes: int = MAX_LINE_BYTES) -> I
     The first record is the header, or its absence is damage. Whether the rows follow on each other
     is not looked at.
 
-    Raises what reading the source raises, and nothing else.
+    Raises BadShape for a source that gives no blocks of bytes, such as a path, the file's content
+    itself, or a file in text mode; what reading the source raises; and nothing else.
     """
+    _check_source(source)
+    return _scan(source, max_line_bytes)
+
+
+def _scan(source: ByteSource, max_line_bytes: int) -> Iterator[Item]:
     examiner = _Examiner(max_line_bytes)
     number = end = 0
     for number, (start, end, line, ended) in enumerate(_lines(source, max_line_bytes), 1):
@@ -146,7 +154,8 @@ def read_jsonl(
 ) -> tuple[Header, Iterator[Row]]:
     """Read a session's file that must be whole: its header now, its rows as they are asked for.
 
-    Raises DamagedFile at the first damage, here or from the iterator, which gives all before it.
+    Raises DamagedFile at the first damage, here or from the iterator, which gives all before it;
+    BadShape as `scan_jsonl`.
     """
     items = scan_jsonl(source, max_line_bytes=max_line_bytes)
     first = next(items)
@@ -311,7 +320,20 @@ def _lines(source: ByteSource, limit: int) -> Iterator[tuple[int, int, bytes, bo
 
 def _blocks(source: ByteSource) -> Iterator[bytes]:
     if not isinstance(source, Readable):
-        yield from source
+        for block in source:
+            yield _checked_block(block)
         return
-    while block := source.read(_BLOCK_BYTES):
+    while block := _checked_block(source.read(_BLOCK_BYTES)):
         yield block
+
+
+def _check_source(source: object) -> None:
+    """Refuse what is iterable, too, but not by blocks: text, and bytes, which give integers."""
+    if isinstance(source, _CONTENT) or not isinstance(source, (Readable, Iterable)):
+        raise BadShape("source", _SOURCE, shown(source))
+
+
+def _checked_block(block: object) -> bytes:
+    if not isinstance(block, bytes):
+        raise BadShape("source", _SOURCE, f"a block of type {type_name(type(block))}")
+    return block

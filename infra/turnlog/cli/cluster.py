@@ -1,0 +1,37 @@
+"""Where the commands find their Kafka, and whether a cluster that was named is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from turnlog.broker import bootstrap
+from turnlog.broker.admin import cluster_id, connect
+from turnlog.events import BrokerUnavailable
+
+__all__ = ["VARIABLE", "named_cluster", "reach"]
+
+VARIABLE = "KAFKA_BOOTSTRAP"
+
+_ANSWER_S = 10.0
+
+
+def named_cluster(env: Mapping[str, str]) -> str | None:
+    """The address that the environment names; None where the embedded broker is meant."""
+    return env.get(VARIABLE, "").strip() or None
+
+
+def reach(env: Mapping[str, str], *, timeout_s: float = _ANSWER_S) -> str:
+    """Give the address of a Kafka that answers: the cluster that is named, or the embedded broker.
+
+    A named cluster has `timeout_s` to answer, so that a wrong address is not waited for as long as
+    a slow start. Raises BrokerUnavailable naming address and variable; BrokerError of a start.
+    """
+    named = named_cluster(env)
+    if named is None:
+        return bootstrap(env=env)
+    if cluster_id(connect(named), timeout_s) is None:
+        raise BrokerUnavailable(
+            f"no Kafka answered at {named} within {timeout_s:g} s: correct the address in "
+            f"{VARIABLE}, or unset it to use the embedded Kafka"
+        )
+    return named
