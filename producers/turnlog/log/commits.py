@@ -76,23 +76,23 @@ class CommitMaker:
         return self._mark(Kind.RELEASE, release_body(), head.hash, head.next_seq, nonce, now_ms)
 
     def events(self, prev_hash: bytes, rows: Sequence[Row]) -> Commit:
-        """A commit of consecutive rows."""
-        first, last = rows[0].events()[0], rows[-1].events()[-1]
+        """A commit of consecutive rows. Who writes it, the owner's `open` or `claim` says."""
         return self._seal(
             Kind.EVENTS,
             rows_body(rows),
             prev_hash,
             rows[0].first_seq,
             sum(row.count for row in rows),
-            first.time_ms,
-            last.time_ms,
+            rows[0].times_ms()[0],
+            rows[-1].times_ms()[1],
             b"",
+            {},
         )
 
     def _mark(
         self, kind: Kind, body: StoredBody, prev_hash: bytes, seq: int, nonce: bytes, now_ms: int
     ) -> Commit:
-        return self._seal(kind, body, prev_hash, seq, 0, now_ms, now_ms, nonce)
+        return self._seal(kind, body, prev_hash, seq, 0, now_ms, now_ms, nonce, self._writer_info)
 
     def _seal(
         self,
@@ -104,6 +104,7 @@ class CommitMaker:
         first_time_ms: int,
         last_time_ms: int,
         nonce: bytes,
+        writer_info: Mapping[str, str],
     ) -> Commit:
         return seal_commit(
             namespace=self._namespace,
@@ -116,7 +117,7 @@ class CommitMaker:
             content_type=CONTENT_TYPE,
             content_encoding=body.encoding,
             writer=self._writer,
-            writer_info=self._writer_info,
+            writer_info=writer_info,
             nonce=nonce,
             prev_hash=prev_hash,
             body=body.data,

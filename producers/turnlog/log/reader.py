@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -11,59 +13,62 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from turnlog.events.errors import BrokerUnavailable, LogStartCut
 
+from .faults import ClientFaults
 from .settings import KafkaSettings
 from .translate import translate, translated
 
-__all__ = ["PartitionReader", "Record", "partition_count", "partition_ends"]
+__all__ = [
+    "PartitionReader",
+    "ReaderPool",
+    "Record",
+    "cluster_id",
+    "high_watermark",
+    "partition_count",
+    "partition_ends",
+    "partition_offsets",
+]
 
 _BATCH = 2_000
 _POLL_S = 0.1
 _ADMIN_TIMEOUT_S = 10.0
 _RETRY_S = 0.05
+_IDLE_READERS = 4
+# A fetch that waits at the end of a partition holds up the first one after the next seek.
+_AT_ONCE = {"fetch.wait.max.ms": 5}
 _STALE_LEADER = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 }
-_CONSUMER = {
-    # No group membership and no stored offsets: a reader knows its own position.
-    "group.id": "turnlog-unused",
-    "enable.auto.commit": "false",
-    "enable.auto.offset.store": "false",
-    "auto.offset.reset": "error",
-    # All readers of the ledger must see the same records, whatever a foreign transaction did.
-    "isolation.level": "read_uncommitted",
-    "fetch.min.bytes": "1",
-    "fetch.wait.max.ms": "100",
-    "queued.min.messages": "1000",
-    "fetch.max.bytes": str(9 * 1024 * 1024),
-    "check.crcs": "true",
-    "log_level": "0",
-}
 
 
 class Record(NamedTuple):
-    """One Kafka record as it was found."""
+    """One Kafka record as it was found; `time_ms` is Kafka's time of it, epoch milliseconds."""
 
     offset: int
     key: bytes | None
     value: bytes | None
+    time_ms: int = 0
 
 
 class PartitionReader:
     """Reads one partition from an offset on; a context manager that closes its consumer.
 
-    `position` is the next offset to read.
+    `position` is the next offset to read. `seek` makes it a reader of another place.
     """
 
     def __init__(self, settings: KafkaSettings, topic: str, partition: int, offset: int) -> None:
+        self._faults = ClientFaults()
+        config = {**settings.consumer(), **_AT_ONCE, "error_cb": self._faults}
+        self._consumer = Consumer(config)
+        self.seek(topic, partition, offset)
+
+    def seek(self, topic: str, partition: int, offset: int) -> None:
+        """Read from this place on."""
         self._topic = topic
         self._partition = partition
         self.position = offset
-        self._consumer = Consumer(
-            {**_CONSUMER, **settings.client, "bootstrap.servers": settings.bootstrap}
-        )
         with translated(topic):
             self._consumer.assign([TopicPartition(topic, partition, offset)])
 
@@ -80,32 +85,38 @@ class PartitionReader:
             messages = [first, *self._consumer.consume(_BATCH, 0)]
         records = []
         for message in messages:
+            offset = message.offset()
             error = message.error()
             if error is not None:
-                self._raise(error)
-                continue
-            offset = message.offset()
-            if offset is None or offset < self.position:
-                continue
-            self.position = offset + 1
-            records.append(Record(offset, message.key(), message.value()))
+                self._take_error(error, offset)
+            elif offset is not None and offset >= self.position:
+                self.position = offset + 1
+                records.append(
+                    Record(offset, message.key(), message.value(), message.timestamp()[1])
+                )
         return records
 
     def read_to(self, end: int, timeout_s: float = 60.0) -> Iterator[Record]:
-        """Give the records below `end` (exclusive, a high watermark). Raises BrokerUnavailable.
+        """Give the records below `end` (exclusive, a high watermark).
 
         Ends also where the last offsets below `end` are no records, such as transaction markers.
+        Raises BrokerError where for so long nothing comes.
         """
         deadline = time.monotonic() + timeout_s
         while self.position < end:
+            at = self.position
             records = self.poll(_POLL_S)
             yield from (record for record in records if record.offset < end)
-            if not records:
-                self._skip_markers(end)
-            if time.monotonic() > deadline:
-                raise BrokerUnavailable(
+            if self.position > at:
+                deadline = time.monotonic() + timeout_s
+            elif time.monotonic() > deadline:
+                raise self._faults.error or BrokerUnavailable(
                     f"{self._topic}/{self._partition}: stopped at {self.position}, end is {end}"
                 )
+
+    def rest(self) -> None:
+        """Fetch nothing until the next `seek`."""
+        self._consumer.unassign()
 
     def close(self) -> None:
         """Close the consumer."""
@@ -117,17 +128,58 @@ class PartitionReader:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _skip_markers(self, end: int) -> None:
-        with translated(self._topic):
-            found = self._consumer.position([TopicPartition(self._topic, self._partition)])
-        if found and found[0].offset > self.position:
-            self.position = min(found[0].offset, end)
-
-    def _raise(self, error: KafkaError) -> None:
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+    def _take_error(self, error: KafkaError, offset: int | None) -> None:
+        if error.code() == KafkaError._PARTITION_EOF:
+            if offset is not None:
+                self.position = max(self.position, offset)
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise LogStartCut(self.position, self.position + 1)
-        if error.fatal() or not error.retriable():
+        elif error.fatal() or not error.retriable():
             raise translate(error, f"{self._topic}/{self._partition}")
+
+
+class ReaderPool:
+    """Readers to borrow: a new consumer takes longer than the reading of a short stretch."""
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._settings = settings
+        self._idle: list[PartitionReader] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def reader(self, topic: str, partition: int, offset: int) -> Iterator[PartitionReader]:
+        """Lend a reader that stands at an offset. Raises BrokerError."""
+        with self._lock:
+            reader = self._idle.pop() if self._idle else None
+        if reader is None:
+            reader = PartitionReader(self._settings, topic, partition, offset)
+        else:
+            reader.seek(topic, partition, offset)
+        try:
+            yield reader
+        except BaseException:
+            reader.close()
+            raise
+        reader.rest()
+        with self._lock:
+            keep = len(self._idle) < _IDLE_READERS
+            if keep:
+                self._idle.append(reader)
+        if not keep:
+            reader.close()
+
+    def close(self) -> None:
+        """Close the readers that nobody has borrowed."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
+
+
+def cluster_id(admin: AdminClient) -> str:
+    """The id of the cluster. Raises BrokerUnavailable."""
+    with translated("cluster"):
+        return str(admin.list_topics(timeout=_ADMIN_TIMEOUT_S).cluster_id)
 
 
 def partition_count(admin: AdminClient, topic: str) -> int:
@@ -141,11 +193,26 @@ def partition_count(admin: AdminClient, topic: str) -> int:
 
 def partition_ends(admin: AdminClient, topic: str, partition: int) -> tuple[int, int]:
     """The log start offset and the high watermark of a partition. Raises BrokerError."""
+    start = partition_offsets(admin, topic, [partition], OffsetSpec.earliest())
+    return start[partition], high_watermark(admin, topic, partition)
+
+
+def high_watermark(admin: AdminClient, topic: str, partition: int) -> int:
+    """The offset behind the last readable record of a partition. Raises BrokerError."""
+    return partition_offsets(admin, topic, [partition], OffsetSpec.latest())[partition]
+
+
+def partition_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int], spec: OffsetSpec
+) -> dict[int, int]:
+    """The offset that a spec names in each partition, for uncommitted readers.
+
+    Raises BrokerError.
+    """
     deadline = time.monotonic() + _ADMIN_TIMEOUT_S
     while True:
         try:
-            start = _offset(admin, topic, partition, OffsetSpec.earliest())
-            return start, _offset(admin, topic, partition, OffsetSpec.latest())
+            return _offsets(admin, topic, partitions, spec)
         except KafkaException as exception:
             error = exception.args[0]
             if error.code() not in _STALE_LEADER or time.monotonic() > deadline:
@@ -156,11 +223,15 @@ def partition_ends(admin: AdminClient, topic: str, partition: int) -> tuple[int,
             time.sleep(_RETRY_S)
 
 
-def _offset(admin: AdminClient, topic: str, partition: int, spec: OffsetSpec) -> int:
-    place = TopicPartition(topic, partition)
+def _offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int], spec: OffsetSpec
+) -> dict[int, int]:
     futures = admin.list_offsets(
-        {place: spec},
+        {TopicPartition(topic, partition): spec for partition in partitions},
         isolation_level=IsolationLevel.READ_UNCOMMITTED,
         request_timeout=_ADMIN_TIMEOUT_S,
     )
-    return int(futures[place].result(timeout=_ADMIN_TIMEOUT_S).offset)
+    return {
+        place.partition: int(future.result(timeout=_ADMIN_TIMEOUT_S).offset)
+        for place, future in futures.items()
+    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from turnlog.events.body import Fork, check_body, read_open
 from turnlog.events.commit import Commit, Kind
 from turnlog.events.errors import NewerThanReader, UnknownSession
@@ -20,22 +18,30 @@ __all__ = ["SessionLog"]
 
 
 class SessionLog:
-    """Folds a partition's records in offset order and keeps what was accepted of one session."""
+    """Folds the records of one session in offset order.
+
+    Keeps what was accepted until `forget_rows`; from then on only the head is followed, and bodies
+    are not looked at.
+    """
 
     def __init__(self, namespace: str, session_id: str) -> None:
         self.session_id = session_id
+        self.key = session_id.encode("utf-8")
         self._ledger = Ledger(namespace)
         self._header: Header | None = None
         self._fork: Fork | None = None
-        self._rows: list[Row] = []
+        self._rows: list[Row] | None = []
         self._marks: list[tuple[int, bytes]] = []
         self.owner: Commit | None = None
         self.last: Commit | None = None
+        self.has_records = False
+        self.open_offset: int | None = None
+        self.last_offset: int | None = None
 
     @property
     def exists(self) -> bool:
         """Whether an `open` of the session was accepted."""
-        return self._header is not None
+        return self.open_offset is not None
 
     @property
     def is_born(self) -> bool:
@@ -46,9 +52,8 @@ class SessionLog:
         if self._fork is None or beyond_seed > 0:
             return True
         # A seed that ends with an end-seed gets no second one.
-        return (
-            beyond_seed == 0 and bool(self._rows) and self._rows[-1].events()[-1].type == END_SEED
-        )
+        rows = self._rows or ()
+        return beyond_seed == 0 and len(rows) > 0 and rows[-1].events()[-1].type == END_SEED
 
     @property
     def head(self) -> Head:
@@ -58,42 +63,56 @@ class SessionLog:
             raise UnknownSession(self.session_id)
         return head
 
+    @property
+    def header(self) -> Header:
+        """The session's header. Raises UnknownSession where no `open` was accepted."""
+        if self._header is None:
+            raise UnknownSession(self.session_id)
+        return self._header
+
     def is_fork_of(self, origin: ForkOrigin) -> bool:
         """Whether its `open` names this parent and boundary."""
         fork = self._fork
         return fork is not None and (fork.session_id, fork.boundary) == origin[:2]
 
-    def fold(self, records: Iterable[Record]) -> list[Commit]:
-        """Take records in offset order; gives the session's commits accepted among them.
+    def take(self, record: Record) -> Commit | None:
+        """Take the next record of the partition; gives the commit that it adds to the session.
 
         Raises BrokenLog where an accepted body is not what its envelope says, NewerThanReader.
         """
-        accepted = []
-        for record in records:
-            verdict = self._ledger.fold(record.key, record.value)
-            commit = verdict.commit
-            if verdict.kind is VerdictKind.NEWER and verdict.session_id == self.session_id:
-                raise NewerThanReader(f"offset {record.offset}: {verdict.reason}")
-            if verdict.accepted and commit is not None and commit.session_id == self.session_id:
-                self._take(commit)
-                accepted.append(commit)
-        return accepted
+        if record.key != self.key:
+            return None
+        self.has_records = True
+        verdict = self._ledger.fold(record.key, record.value)
+        if verdict.kind is VerdictKind.NEWER:
+            raise NewerThanReader(f"offset {record.offset}: {verdict.reason}")
+        commit = verdict.commit
+        if not verdict.accepted or commit is None:
+            return None
+        self.last_offset = record.offset
+        self._keep(commit, record.offset)
+        return commit
 
     def stored(self) -> StoredLog:
         """What was accepted so far. Raises UnknownSession."""
-        head = self.head
-        if self._header is None:
-            raise UnknownSession(self.session_id)
-        return StoredLog(self._header, tuple(self._rows), head, tuple(self._marks))
+        return StoredLog(self.header, tuple(self._rows or ()), self.head, tuple(self._marks))
 
-    def _take(self, commit: Commit) -> None:
+    def forget_rows(self) -> None:
+        """Let go of what was kept, and keep no more."""
+        self._rows = None
+        self._marks = []
+
+    def _keep(self, commit: Commit, offset: int) -> None:
         if commit.kind is Kind.OPEN:
             body = read_open(commit)
             self._header, self._fork = body.header, body.fork
-        elif commit.kind is Kind.EVENTS:
-            self._rows.extend(check_body(commit))
+            self.open_offset = offset
         if commit.kind in (Kind.OPEN, Kind.CLAIM):
             self.owner = commit
+        self.last = commit
+        if self._rows is None:
+            return
+        if commit.kind is Kind.EVENTS:
+            self._rows.extend(check_body(commit))
         if commit.kind in (Kind.OPEN, Kind.EVENTS):
             self._marks.append((commit.next_seq, commit.hash))
-        self.last = commit

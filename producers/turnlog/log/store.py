@@ -6,43 +6,48 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from turnlog.events.avro import encode_commit
 from turnlog.events.body import Fork
-from turnlog.events.commit import Commit
-from turnlog.events.errors import SessionExists, UnknownSession
+from turnlog.events.errors import (
+    LogStartCut,
+    OwnedElsewhere,
+    SessionExists,
+    UnknownSession,
+)
 from turnlog.events.header import Header
+from turnlog.events.hint import Hint, encode_hint
+from turnlog.events.jsontext import loads
 from turnlog.session.ports import ForkOrigin, LogWriter, SessionInfo, StoredLog
 from turnlog.session.store import SessionStore
 
 from .commits import CommitMaker
+from .heads import Heads
+from .hints import HintKeeper, Place
+from .outlet import Outlet
 from .partitioner import partition_of
-from .reader import PartitionReader, Record, partition_count, partition_ends
+from .reader import (
+    ReaderPool,
+    cluster_id,
+    high_watermark,
+    partition_count,
+    partition_ends,
+)
 from .session_log import SessionLog
 from .settings import KafkaSettings, default_writer_info
-from .translate import translated
 from .writer import KafkaWriter
 
 __all__ = ["KafkaLogStore", "KafkaStore"]
 
 _CLOSE_S = 30.0
-_PRODUCER = {
-    "acks": "all",
-    "enable.idempotence": "true",
-    "partitioner": "murmur2_random",
-    "linger.ms": "0",
-    "message.timeout.ms": "30000",
-    "message.max.bytes": str(9 * 1024 * 1024),
-    "compression.type": "none",  # bodies are compressed already
-}
+_READ_S = 60.0
 
 
 class KafkaLogStore:
-    """Keeps sessions as commits on the events topic; each open session reads its own partition.
+    """Keeps sessions as commits on the events topic of a layout; thread-safe.
 
-    A session is found by reading its partition from the start.
+    One producer, one tail and one thread serve all sessions; a process reads all traffic of the
+    partitions that it writes to. Raises BrokerError where the topics can't be reached.
     """
 
     def __init__(self, settings: KafkaSettings) -> None:
@@ -50,14 +55,14 @@ class KafkaLogStore:
         self._topic = settings.events_topic
         self._writer = uuid.uuid4().hex
         self._writer_info = default_writer_info()
-        client: dict[str, Any] = {
-            "bootstrap.servers": settings.bootstrap,
-            "log_level": 0,
-            **settings.client,
-        }
-        self._admin = AdminClient(client)
-        self._producer = Producer({**client, **_PRODUCER})
+        self._admin = AdminClient(settings.admin())
         self._partitions = partition_count(self._admin, self._topic)
+        self._home = frozenset(settings.home_partitions or range(self._partitions))
+        self._cluster_id = cluster_id(self._admin)
+        self._outlet = Outlet(settings, self._admin, self._partitions, self._home)
+        self._heads = Heads(settings, self._cluster_id, self._admin, self._outlet.tail)
+        self._readers = ReaderPool(settings)
+        self._minted: set[str] = set()
 
     @property
     def writer(self) -> str:
@@ -69,22 +74,48 @@ class KafkaLogStore:
         """Always: the log outlives its session object."""
         return True
 
+    def new_id(self) -> str:
+        """A random id whose partition is one of the home partitions."""
+        while True:
+            id = uuid.uuid4().hex
+            if partition_of(id, self._partitions) in self._home:
+                self._minted.add(id)
+                return id
+
     def create(self, header: Header, origin: ForkOrigin | None) -> LogWriter:
         """Produce `open` and read it back, or go on with an unborn child.
 
+        A hint stands in the `heads` topic before the `open`, so every session that exists has one.
+
         Raises SessionExists, OutcomeUnknown, BrokerError.
         """
-        log, reader = self._follow(header.id)
-        writer = self._kafka_writer(log, reader)
+        id = header.id
+        partition = partition_of(id, self._partitions)
+        end = high_watermark(self._admin, self._topic, partition)
+        # An id that was minted here can't stand in the log yet.
+        hint = None if id in self._minted else self._heads.lookup(id)
+        if hint is None:
+            hint = self._place(partition).unborn(end)
+            self._outlet.sender.deliver(
+                self._settings.heads_topic,
+                partition_of(id, self._heads.partitions),
+                id.encode("utf-8"),
+                encode_hint(hint),
+            )
+            self._minted.discard(id)
+        writer = self._follow(id, hint)
         try:
+            log = writer.log
             if not log.exists:
-                writer.open(header, None if origin is None else Fork(*origin))
+                fork = None if origin is None else Fork(*origin)
+                writer.open(header, fork, self._settings.read_back_s)
             elif origin is None or log.is_born or not log.is_fork_of(origin):
-                raise SessionExists(header.id)
+                raise SessionExists(id)
             else:
-                writer.claim(take_over=True)
+                writer.claim(self._settings.read_back_s)
+            writer.show(complete=origin is None)
         except BaseException:
-            reader.close()
+            writer.abandon()
             raise
         return writer
 
@@ -93,80 +124,130 @@ class KafkaLogStore:
 
         Raises UnknownSession, OwnedElsewhere, Conflict, OutcomeUnknown, BrokenLog, BrokerError.
         """
-        log, reader = self._follow(id)
-        writer = self._kafka_writer(log, reader)
+        writer = self._follow(id, self._heads.lookup(id))
         try:
+            log = writer.log
             if not log.is_born:
                 raise UnknownSession(id)
-            writer.claim(take_over=take_over)
-            return log.stored(), writer
+            head, owner, last = log.head, log.owner, log.last
+            held = not head.released and head.writer != self._writer
+            if held and not take_over and owner is not None and last is not None:
+                host = owner.writer_info.get("host")
+                raise OwnedElsewhere(head.writer, host, last.last_time_ms)
+            writer.claim(self._settings.read_back_s)
+            stored = log.stored()
+            writer.show(complete=True, rows=stored.rows)
         except BaseException:
-            reader.close()
+            writer.abandon()
             raise
+        return stored, writer
 
     def read(self, id: str) -> StoredLog:
-        """Read up to the high watermark. Raises UnknownSession, BrokenLog, BrokerError."""
-        log, reader = self._follow(id)
-        reader.close()
+        """Read up to the high watermark. Raises UnknownSession, DataError, BrokerError."""
+        partition = partition_of(id, self._partitions)
+        start, end = partition_ends(self._admin, self._topic, partition)
+        hint = self._heads.lookup(id)
+        log = self._past(id, hint, start, end)
+        if hint is not None and not _is_true(hint, log):
+            log = self._past(id, None, start, end)
         if not log.is_born:
             raise UnknownSession(id)
         return log.stored()
 
     def sessions(self) -> Iterator[SessionInfo]:
-        """The born sessions of the layout, partition by partition, read from the log's start."""
-        for partition in range(self._partitions):
-            ids = {record.key for record in self._records(partition)}
-            for key in sorted(key for key in ids if key is not None):
-                log = SessionLog(self._settings.namespace, key.decode("utf-8", "replace"))
-                log.fold(self._records(partition))
-                if log.is_born:
-                    stored = log.stored()
-                    yield SessionInfo(
-                        log.session_id, stored.header, stored.head.next_seq, stored.head.released
-                    )
+        """The born sessions by their hints; `next_seq` and `released` are as of the last hint.
+
+        A session that is open here is as it stands.
+        """
+        for id, hint in self._heads.all():
+            if hint.complete and hint.header is not None:
+                header = Header.of(loads(hint.header), id=id)
+                yield SessionInfo(id, header, hint.next_seq, hint.released)
+                continue
+            try:
+                stored = self.read(id)
+            except UnknownSession:
+                continue
+            yield SessionInfo(id, stored.header, stored.head.next_seq, stored.head.released)
 
     def close(self) -> None:
-        """Let go of the client."""
-        self._producer.flush(_CLOSE_S)
+        """Wait for what was handed over, and let go of the clients."""
+        self._outlet.close(_CLOSE_S)
+        self._readers.close()
 
-    def _records(self, partition: int) -> Iterator[Record]:
-        start, end = partition_ends(self._admin, self._topic, partition)
-        with PartitionReader(self._settings, self._topic, partition, start) as reader:
-            yield from reader.read_to(end)
+    def _place(self, partition: int) -> Place:
+        return Place(self._cluster_id, self._settings.layout, partition)
 
-    def _follow(self, id: str) -> tuple[SessionLog, PartitionReader]:
-        """Read a session's partition to the high watermark; the reader stays open."""
+    def _follow(self, id: str, hint: Hint | None) -> KafkaWriter:
+        """Read a session to the high watermark and follow it from there on."""
+        partition = partition_of(id, self._partitions)
+        low, end = partition_ends(self._admin, self._topic, partition)
+        while True:
+            writer = self._new_writer(id, partition)
+            try:
+                position = self._outlet.follow(writer, partition)
+                self._read_past(writer.log, partition, _start(hint, low, end), position)
+                self._outlet.tail.wait_until(self._topic, partition, end, _READ_S)
+                writer.catch_up()
+            except BaseException:
+                writer.abandon()
+                raise
+            if hint is None or _is_true(hint, writer.log):
+                _check_start(writer.log, hint, low)
+                return writer
+            writer.abandon()
+            hint = None
+
+    def _past(self, id: str, hint: Hint | None, low: int, end: int) -> SessionLog:
         log = SessionLog(self._settings.namespace, id)
         partition = partition_of(id, self._partitions)
-        start, end = partition_ends(self._admin, self._topic, partition)
-        reader = PartitionReader(self._settings, self._topic, partition, start)
-        try:
-            log.fold(reader.read_to(end))
-        except BaseException:
-            reader.close()
-            raise
-        return log, reader
+        self._read_past(log, partition, _start(hint, low, end), end)
+        _check_start(log, hint, low)
+        return log
 
-    def _kafka_writer(self, log: SessionLog, reader: PartitionReader) -> KafkaWriter:
-        maker = CommitMaker(
-            self._settings.namespace, log.session_id, self._writer, self._writer_info
-        )
-        return KafkaWriter(self._produce, maker, log, reader)
+    def _read_past(self, log: SessionLog, partition: int, start: int, end: int) -> None:
+        if start < end:
+            with self._readers.reader(self._topic, partition, start) as reader:
+                for record in reader.read_to(end, _READ_S):
+                    log.take(record)
 
-    def _produce(self, commit: Commit) -> None:
-        """Hand a commit to the producer; the ledger says what becomes of it. Raises BrokerError."""
-        with translated(self._topic):
-            self._producer.produce(
-                self._topic, key=commit.session_id.encode("utf-8"), value=encode_commit(commit)
-            )
-            self._producer.poll(0)
+    def _new_writer(self, id: str, partition: int) -> KafkaWriter:
+        maker = CommitMaker(self._settings.namespace, id, self._writer, self._writer_info)
+        log = SessionLog(self._settings.namespace, id)
+        hints = HintKeeper(self._place(partition), self._publish)
+        return KafkaWriter(self._outlet, partition, maker, log, hints)
+
+    def _publish(self, key: bytes, hint: Hint) -> None:
+        """Write a hint; one that finds no room is left out: the next one says more."""
+        partition = partition_of(key.decode("utf-8"), self._heads.partitions)
+        self._outlet.sender.produce(self._settings.heads_topic, partition, key, encode_hint(hint))
 
 
 class KafkaStore(SessionStore):
     """Sessions on Kafka; durable means accepted in the log and read back.
 
-    `options` are those of SessionStore. Raises BrokerError where the topic can't be reached.
+    `options` are those of SessionStore. Raises BrokerError where the topics can't be reached.
     """
 
     def __init__(self, settings: KafkaSettings, **options: Any) -> None:
         super().__init__(KafkaLogStore(settings), **options)
+
+
+def _start(hint: Hint | None, low: int, end: int) -> int:
+    """Where reading starts: at the hint, unless it can't be of this topic. Raises LogStartCut."""
+    if hint is None or hint.first_offset > end:
+        return low
+    if hint.open_offset is not None and hint.open_offset < low:
+        raise LogStartCut(hint.open_offset, low)
+    return max(low, hint.first_offset)
+
+
+def _is_true(hint: Hint, log: SessionLog) -> bool:
+    """Whether the log has the session's `open` where the hint says; of an unborn one, anything."""
+    return hint.open_offset is None or hint.open_offset == log.open_offset
+
+
+def _check_start(log: SessionLog, hint: Hint | None, low: int) -> None:
+    """Refuse a log whose beginning may be cut off: only a hint can say that nothing was there."""
+    if hint is None and low > 0 and log.has_records:
+        raise LogStartCut(0, low)

@@ -1,150 +1,324 @@
-"""The writing side of one session: produce, read back, and believe the ledger alone."""
+"""The writing side of one open session: hands commits over and believes the read-back alone."""
 
 from __future__ import annotations
 
+import logging
 import secrets
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from turnlog.events.body import ClaimBody, ClaimReason, Fork
+from turnlog.events.avro import encode_commit
+from turnlog.events.body import Fork
 from turnlog.events.commit import NONCE_BYTES, Commit
 from turnlog.events.errors import (
+    BrokerError,
     Closed,
     Conflict,
+    NotAuthorized,
     OutcomeUnknown,
-    OwnedElsewhere,
     SessionExists,
     Superseded,
+    TurnlogError,
     UnknownSession,
 )
 from turnlog.events.head import Head
 from turnlog.events.header import Header
+from turnlog.events.rows import Row
+from turnlog.session.failpoints import reach
 from turnlog.session.ports import Pending
 
 from .commits import CommitMaker, cut
-from .reader import PartitionReader
+from .hints import HintKeeper
+from .outlet import Outlet
+from .ownership import Ownership, Phase
+from .reader import Record
 from .session_log import SessionLog
 
 __all__ = ["KafkaWriter"]
 
-_READ_BACK_S = 30.0
-_POLL_S = 0.1
-_CLAIM_TRIES = 20
-_IN_FLIGHT = 2
+_log = logging.getLogger(__name__)
+
+_RETRY_S = 1.0
+_DONE = (Phase.RELEASED, Phase.LOST)
 
 
 class KafkaWriter:
-    """Appends commits to one session that it holds; not thread-safe.
+    """Appends to one session that it holds; thread-safe.
 
-    A commit counts when this writer's own reader has folded it as accepted. When that stays
-    unknown, the writer stops: open the session again to go on.
+    What is asked for goes on in the background until it is answered, also where a caller's time was
+    up. `fold` and `turn` are called by the tail's thread.
     """
 
     def __init__(
         self,
-        produce: Callable[[Commit], None],
+        outlet: Outlet,
+        partition: int,
         maker: CommitMaker,
         log: SessionLog,
-        reader: PartitionReader,
+        hints: HintKeeper,
     ) -> None:
-        self._produce = produce
-        self._maker = maker
+        self._outlet = outlet
+        self._partition = partition
         self._log = log
-        self._reader = reader
-        self._head: Head | None = None
+        self._hints = hints
+        self._ownership = Ownership(maker, _new_nonce, _now_ms)
+        self._early: list[Record] | None = []
+        self._unsent: list[Commit] = []
+        self._sent_seq = 0
+        self._moved_s = 0.0
+        self._doubted_s = 0.0
+        self._is_doubted = False
+        self._failure: TurnlogError | None = None
+        self._refusal: BrokerError | None = None
+        self._on_durable: Callable[[Head], object] = _ignore
+        self._on_lost: Callable[[Superseded], object] = _ignore
         self._stopped = False
+        self._lock = threading.Lock()
+        self._moved = threading.Condition(self._lock)
+
+    # --- the port --------------------------------------------------------------------------------
 
     @property
     def head(self) -> Head:
         """The last acknowledged head. Raises UnknownSession before `open` or `claim`."""
-        if self._head is None:
+        head = self._ownership.acknowledged
+        if head is None:
             raise UnknownSession(self._log.session_id)
-        return self._head
+        return head
 
-    def open(self, header: Header, fork: Fork | None) -> None:
-        """Make the session. Raises SessionExists where another `open` was accepted first."""
-        commit = self._maker.open(header, fork, _nonce(), _now_ms())
-        if not self._land(commit, _READ_BACK_S):
-            raise SessionExists(header.id)
+    @property
+    def sent_seq(self) -> int:
+        """The seq of the first row that `send` has not taken."""
+        return self._sent_seq
 
-    def claim(self, *, take_over: bool) -> None:
-        """Take the session over from its owner, or up after a release.
+    def watch(
+        self, durable: Callable[[Head], object], lost: Callable[[Superseded], object]
+    ) -> None:
+        """Have callbacks told, from other threads, of a new acknowledged head and of a loss."""
+        self._on_durable = durable
+        self._on_lost = lost
 
-        Tried again where the owner moved the head meanwhile. Raises OwnedElsewhere, Conflict.
+    def send(self, pending: Pending, *, timeout_s: float) -> None:
+        """Take rows to make durable, in order; does not wait. Raises Superseded, Closed."""
+        with self._lock:
+            self._check()
+            self._ownership.write(cut(pending.rows, pending.groups))
+            self._sent_seq = pending.rows[-1].first_seq + pending.rows[-1].count
+            self._hints.see(pending.rows)
+            self._produce()
+
+    def wait(self, seq: int, *, timeout_s: float) -> Head:
+        """Return when all events below `seq` are read back as accepted.
+
+        Raises Superseded, OutcomeUnknown, NotAuthorized, Closed, DataError.
         """
-        owner = self._log.owner
-        for _ in range(_CLAIM_TRIES):
-            head, last = self._log.head, self._log.last
-            if owner is not None and last is not None and not head.released and not take_over:
-                host = owner.writer_info.get("host")
-                raise OwnedElsewhere(head.writer, host, last.last_time_ms)
-            reason = ClaimReason.RESUME if head.released else ClaimReason.TAKE_OVER
-            body = ClaimBody(reason, head.writer, head.released)
-            if self._land(self._maker.claim(head, body, _nonce(), _now_ms()), _READ_BACK_S):
-                return
-            if self._log.owner is not owner:
-                break
-        raise Conflict(self._log.head)
-
-    def write(self, pending: Pending, *, timeout_s: float) -> Head:
-        """Produce rows as commits and return when all were read back as accepted.
-
-        Raises Superseded, OutcomeUnknown, BrokerError.
-        """
-        if self._stopped:
-            raise Closed(f"the writer of {self._log.session_id!r}")
-        deadline = time.monotonic() + timeout_s
-        prev_hash, in_flight = self.head.hash, []
-        for rows in cut(pending.rows, pending.groups):
-            commit = self._maker.events(prev_hash, rows)
-            self._produce(commit)
-            in_flight.append(commit)
-            prev_hash = commit.hash
-            if len(in_flight) == _IN_FLIGHT:
-                self._await(in_flight.pop(0), deadline)
-        for commit in in_flight:
-            self._await(commit, deadline)
+        self._await(lambda: self.head.next_seq >= seq, timeout_s)
         return self.head
 
+    def show(self, *, complete: bool, rows: Iterable[Row] = ()) -> None:
+        """Let go of what was kept to restore, and write the first hint of this ownership.
+
+        `rows` are the stored ones; `complete` tells whether readers show the session.
+        """
+        with self._lock:
+            self._hints.see(rows)
+            self._hints.complete = complete
+            self._log.forget_rows()
+            self._write_hint()
+
     def born(self) -> None:
-        """Nothing to do: the end-seed in the log says it."""
+        """Write the hint that shows the child in lists; the end-seed in the log says it too."""
+        with self._lock:
+            self._hints.complete = True
+            self._write_hint()
 
     def release(self) -> None:
-        """Give the session up and stop."""
-        if not self._stopped:
-            self._land(self._maker.release(self.head, _nonce(), _now_ms()), _READ_BACK_S)
-        self.abandon()
+        """Give the session up and stop; where that stays unknown it is as after `abandon`."""
+        with self._lock:
+            if self._stopped or self._ownership.phase in _DONE:
+                return
+            self._ownership.release()
+            self._produce()
+        try:
+            self._await(
+                lambda: self._ownership.phase in _DONE, self._outlet.settings.read_back_s, end=True
+            )
+        finally:
+            self.abandon()
 
     def abandon(self) -> None:
-        """Stop without a release; the session stays owned by this writer's id."""
-        self._stopped = True
-        self._reader.close()
+        """Stop writing without a release; the session stays owned by this writer's id."""
+        with self._lock:
+            self._stopped = True
+            self._moved.notify_all()
+        self._outlet.forget(self, self._partition)
 
-    def _land(self, commit: Commit, timeout_s: float) -> bool:
-        """Produce a commit and tell whether it was accepted. Raises OutcomeUnknown."""
-        self._produce(commit)
+    # --- getting hold of the session -------------------------------------------------------------
+
+    @property
+    def key(self) -> bytes:
+        """The key of the session's records."""
+        return self._log.key
+
+    @property
+    def log(self) -> SessionLog:
+        """What is known of the session; whole until `forget_rows`."""
+        return self._log
+
+    def catch_up(self) -> None:
+        """Go over from reading the past to the live tail. Raises DataError."""
+        with self._lock:
+            early, self._early = self._early or (), None
+            for record in early:
+                self._log.take(record)
+
+    def open(self, header: Header, fork: Fork | None, timeout_s: float) -> None:
+        """Make the session. Raises SessionExists, OutcomeUnknown, BrokerError."""
+        with self._lock:
+            self._ownership.open(header, fork)
+            self._produce()
+        self._hold(timeout_s, SessionExists(header.id))
+
+    def claim(self, timeout_s: float) -> None:
+        """Take the session, from whoever has it. Raises Conflict, OutcomeUnknown, BrokerError."""
+        with self._lock:
+            self._ownership.claim(self._log.head)
+            self._produce()
+        self._hold(timeout_s, None)
+
+    def _hold(self, timeout_s: float, lost: TurnlogError | None) -> None:
+        """Wait for an own mark to count; what was kept of the log is then let go of."""
+        owning = (Phase.OWNING, *_DONE)
+        self._await(lambda: self._ownership.phase in owning, timeout_s, end=True)
+        if self._ownership.phase is Phase.LOST:
+            raise lost or Conflict(self._log.head)
+        self._sent_seq = self.head.next_seq
+
+    # --- the tail's thread -----------------------------------------------------------------------
+
+    def fold(self, record: Record) -> None:
+        """Take the session's next record."""
         try:
-            self._await(commit, time.monotonic() + timeout_s)
-        except Superseded:
-            return False
-        return True
+            with self._lock:
+                if self._early is not None:
+                    self._early.append(record)
+                    return
+                commit = self._log.take(record)
+                if commit is None:
+                    return
+                reach("writer.before-read-back")
+                told = self._accept(commit)
+            told()
+        except TurnlogError as error:
+            self.fail(error)
 
-    def _await(self, commit: Commit, deadline: float) -> None:
-        """Read on until a commit is accepted.
+    def fail(self, error: TurnlogError) -> None:
+        """Hear that nothing more is read of this session."""
+        with self._lock:
+            self._failure = error
+            self._moved.notify_all()
 
-        Raises Superseded where the head moved past what it hangs on by another's commit.
-        """
-        while self._head is None or self._head.hash != commit.hash:
-            if time.monotonic() > deadline:
-                self._stopped = True
-                raise OutcomeUnknown(commit.first_seq)
-            for accepted in self._log.fold(self._reader.poll(_POLL_S)):
-                if accepted.hash != commit.hash:
-                    raise Superseded(self._log.head, ())
-                self._head = self._log.head
+    def turn(self, now_s: float) -> bool:
+        """Send what found no room, doubt what is overdue, and write the hint when it is time."""
+        with self._lock:
+            ownership = self._ownership
+            if self._stopped or self._early is not None or ownership.phase in _DONE:
+                return False
+            overdue = now_s > self._moved_s + self._outlet.settings.read_back_s
+            doubtful = ownership.is_waiting and (overdue or self._is_doubted)
+            if doubtful and now_s > self._doubted_s + _RETRY_S:
+                self._doubted_s = self._moved_s = now_s
+                self._is_doubted = False
+                _log.warning("%r: the outcome of a commit is unknown", self._log.session_id)
+                reach("writer.before-seal")
+                ownership.doubt()
+            self._produce()
+            if ownership.phase is Phase.OWNING and self._hints.is_due(now_s):
+                self._write_hint()
+            return ownership.is_waiting or bool(self._unsent) or self._hints.is_behind
+
+    def doubt(self, error: BrokerError) -> None:
+        """Take it that what was produced may not have landed: its delivery is reported failed."""
+        with self._lock:
+            if isinstance(error, NotAuthorized):
+                self._refusal = error
+            if self._ownership.is_waiting:
+                self._is_doubted = True
+            self._moved.notify_all()
+
+    def _accept(self, commit: Commit) -> Callable[[], object]:
+        """Take an accepted commit, own or not; gives whom to tell, once the lock is let go."""
+        ownership = self._ownership
+        before = ownership.phase
+        ownership.accepted(commit, self._log.head)
+        self._moved_s = time.monotonic()
+        self._is_doubted = False
+        self._refusal = None
+        head = self._log.head
+        if ownership.phase is Phase.LOST:
+            self._unsent.clear()
+        else:
+            self._produce()
+            changed = before is not ownership.phase and ownership.acknowledged == head
+            if changed or self._hints.count():
+                self._write_hint()
+        reach("writer.before-answer")
+        self._moved.notify_all()
+        if ownership.phase is not Phase.LOST:
+            return partial(self._on_durable, head)
+        if before in (Phase.OPENING, Phase.CLAIMING):
+            return _ignore
+        return partial(self._outlet.tell, self._on_lost, Superseded(head, ()))
+
+    # --- under the lock --------------------------------------------------------------------------
+
+    def _produce(self) -> None:
+        """Hand over what is due, in order, as far as the producer has room."""
+        if not self._ownership.is_waiting:
+            self._moved_s = time.monotonic()  # the wait for an answer begins
+        self._unsent += self._ownership.due()
+        while self._unsent:
+            commit = self._unsent[0]
+            reach(f"writer.before-produce.{commit.kind.value}")
+            value = encode_commit(commit)
+            if not self._outlet.produce(self, self._partition, value, self.doubt):
+                return
+            del self._unsent[0]
+            reach(f"writer.after-produce.{commit.kind.value}")
+
+    def _write_hint(self) -> None:
+        reach("writer.before-hint")
+        self._hints.write(self._log)
+
+    def _check(self) -> None:
+        if self._ownership.phase is Phase.LOST:
+            raise Superseded(self._log.head, ())
+        if self._stopped:
+            raise Closed(f"the writer of {self._log.session_id!r}")
+        if self._failure is not None:
+            raise self._failure
+
+    def _await(self, done: Callable[[], bool], timeout_s: float, *, end: bool = False) -> None:
+        """Wait for an answer; `end` tells that a lost session is one. Raises as `wait` does."""
+        deadline = time.monotonic() + timeout_s
+        with self._moved:
+            while not done():
+                if not end or self._ownership.phase is not Phase.LOST:
+                    self._check()
+                if self._refusal is not None:
+                    raise self._refusal
+                if not self._moved.wait(deadline - time.monotonic()):
+                    first_seq = 0 if self._ownership.head is None else self._ownership.head.next_seq
+                    raise OutcomeUnknown(first_seq) from self._outlet.error
 
 
-def _nonce() -> bytes:
+def _ignore(*_: object) -> None:
+    """Tell nobody."""
+
+
+def _new_nonce() -> bytes:
     return secrets.token_bytes(NONCE_BYTES)
 
 

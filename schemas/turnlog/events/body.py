@@ -182,7 +182,7 @@ def check_body(commit: Commit) -> list[Row]:
     if next_seq != commit.next_seq:
         found = next_seq - commit.first_seq
         raise BrokenLog(f"body: expected {commit.event_count} events, found {found}")
-    times_ms = _times_ms(rows[0])[0], _times_ms(rows[-1])[1]
+    times_ms = rows[0].times_ms()[0], rows[-1].times_ms()[1]
     if times_ms != (commit.first_time_ms, commit.last_time_ms):
         raise BrokenLog("body: the times of its first and last event are not the envelope's")
     return rows
@@ -264,12 +264,3 @@ def _rows_of_any(text: bytes) -> list[Row]:
         raise BrokenLog(f"body: {error}") from None
     except BadRow as error:
         raise BrokenLog(f"body: {error.reason}") from None
-
-
-def _times_ms(row: Row) -> tuple[int, int]:
-    """Give the times of a row's first and last event."""
-    value = loads(row.text)
-    if not row.packed:
-        return int(value["time"]), int(value["time"])
-    first = int(value["time0"])
-    return first, first + sum(map(int, value["data"]["dt"]))

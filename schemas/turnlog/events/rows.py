@@ -61,6 +61,14 @@ class Row(msgspec.Struct, frozen=True, gc=False):
             return _members(value)
         return [event_of_value(value, self.text)]
 
+    def times_ms(self) -> tuple[int, int]:
+        """The times of its first and its last event, epoch milliseconds."""
+        value = loads(self.text)
+        if not self.packed:
+            return int(value["time"]), int(value["time"])
+        first = int(value["time0"])
+        return first, first + sum(map(int, value["data"]["dt"]))
+
 
 class ChunkRun:
     """A growing run of delta chunks of one head, from which its rows are made.

@@ -17,7 +17,7 @@ from turnlog.events.errors import BadSessionId, BrokenLog, NewerThanReader
 from turnlog.events.head import Head
 from turnlog.events.header import check_session_id
 
-__all__ = ["Ledger", "Verdict", "VerdictKind"]
+__all__ = ["Ledger", "Verdict", "VerdictKind", "session_of"]
 
 
 class VerdictKind(StrEnum):
@@ -78,7 +78,7 @@ class Ledger:
 
     def fold(self, key: bytes | None, value: bytes | None) -> Verdict:
         """Take the next record in offset order and judge it; never raises for what it holds."""
-        session_id = _session_of(key)
+        session_id = session_of(key)
         if session_id is None:
             return Verdict(VerdictKind.BROKEN, None, None, "the key names no session")
         if value is None:
@@ -119,7 +119,7 @@ class Ledger:
         return Verdict(VerdictKind.ACCEPTED, session_id, commit)
 
 
-def _session_of(key: bytes | None) -> str | None:
+def session_of(key: bytes | None) -> str | None:
     """Read the session id that a key is, if it is one."""
     if key is None:
         return None

@@ -1,0 +1,164 @@
+"""What the writers of one store share: the producer, the live tail, and a turn for what is due."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from turnlog.events.errors import BrokerError, TurnlogError
+
+from .reader import Record, partition_offsets
+from .sender import Failed, Sender
+from .settings import KafkaSettings
+from .tail import Sink, Tail
+
+__all__ = ["Outlet", "Writer"]
+
+_log = logging.getLogger(__name__)
+
+_TURN_S = 0.1
+
+
+class Writer(Protocol):
+    """What follows one session in the tail."""
+
+    @property
+    def key(self) -> bytes:
+        """The key of the session's records."""
+        ...
+
+    def fold(self, record: Record) -> None:
+        """Take the session's next record."""
+        ...
+
+    def fail(self, error: TurnlogError) -> None:
+        """Hear that no more records come."""
+        ...
+
+    def turn(self, now_s: float) -> bool:
+        """Do what is due; False where nothing can become due without a call."""
+        ...
+
+    def doubt(self, error: BrokerError) -> None:
+        """Hear that the outcome of what was produced is unknown."""
+        ...
+
+
+class _Partition(Sink):
+    """The followed sessions of one partition, each from an offset on."""
+
+    def __init__(self) -> None:
+        self.writers: dict[bytes, tuple[int, Writer]] = {}
+
+    def take(self, records: Sequence[Record]) -> None:
+        for record in records:
+            if record.key is None:
+                continue
+            first_offset, writer = self.writers.get(record.key, (0, None))
+            if writer is not None and record.offset >= first_offset:
+                writer.fold(record)
+
+    def fail(self, error: TurnlogError) -> None:
+        for _, writer in list(self.writers.values()):
+            writer.fail(error)
+
+
+class Outlet:
+    """One producer and one tail for all sessions of a store; thread-safe.
+
+    The home partitions are followed together with the first one that is written to.
+    """
+
+    def __init__(
+        self, settings: KafkaSettings, admin: AdminClient, partitions: int, home: Iterable[int]
+    ) -> None:
+        self.settings = settings
+        self._admin = admin
+        self._topic = settings.events_topic
+        self._home = frozenset(home)
+        self._partitions = [_Partition() for _ in range(partitions)]
+        self._active: set[Writer] = set()
+        self._lock = threading.Lock()
+        self._turned_s = 0.0
+        self._teller: ThreadPoolExecutor | None = None
+        self.sender = Sender(settings, self._renewed)
+        self.tail = Tail(settings, self._turn)
+
+    @property
+    def error(self) -> BrokerError | None:
+        """Why nothing comes, where that is known."""
+        return self.sender.error or self.tail.error
+
+    def produce(self, writer: Writer, partition: int, value: bytes, failed: Failed) -> bool:
+        """Hand a commit over; False where there is no room now, and the writer's turn comes."""
+        with self._lock:
+            self._active.add(writer)
+        return self.sender.produce(self._topic, partition, writer.key, value, failed)
+
+    def follow(self, writer: Writer, partition: int) -> int:
+        """Give a writer its session's records from the offset on that is returned."""
+        sink = self._partitions[partition]
+        if not self.tail.follows(self._topic, partition):
+            wanted = {partition, *self._home}
+            ends = partition_offsets(self._admin, self._topic, wanted, OffsetSpec.latest())
+            self.tail.follow(self._topic, ends, self._partitions)
+
+        def register(first_offset: int) -> None:
+            sink.writers[writer.key] = first_offset, writer
+
+        return self.tail.join(self._topic, partition, register)
+
+    def forget(self, writer: Writer, partition: int) -> None:
+        """Give a writer no more records."""
+        writers = self._partitions[partition].writers
+        if writers.get(writer.key, (0, None))[1] is writer:
+            del writers[writer.key]
+        with self._lock:
+            self._active.discard(writer)
+
+    def tell(self, callback: Callable[..., object], *arguments: Any) -> None:
+        """Call back from a thread that holds no lock and may wait."""
+        with self._lock:
+            if self._teller is None:
+                self._teller = ThreadPoolExecutor(1, "turnlog-told")
+            self._teller.submit(_contained, callback, *arguments)
+
+    def close(self, timeout_s: float) -> None:
+        """Wait for what was handed over, then stop."""
+        self.sender.close(timeout_s)
+        self.tail.close()
+        if self._teller is not None:
+            self._teller.shutdown()
+
+    def _turn(self) -> None:
+        """Serve the producer, and give each active writer its turn; in the tail's thread."""
+        self.sender.serve()
+        now_s = time.monotonic()
+        if now_s < self._turned_s + _TURN_S:
+            return
+        self._turned_s = now_s
+        with self._lock:
+            active = list(self._active)
+        for writer in active:
+            if not writer.turn(now_s):
+                with self._lock:
+                    self._active.discard(writer)
+
+    def _renewed(self, error: BrokerError) -> None:
+        with self._lock:
+            active = list(self._active)
+        for writer in active:
+            writer.doubt(error)
+
+
+def _contained(callback: Callable[..., object], *arguments: Any) -> None:
+    try:
+        callback(*arguments)
+    except Exception:  # noqa: BLE001 - whatever it raises is contained
+        _log.exception("a callback failed")

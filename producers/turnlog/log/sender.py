@@ -1,0 +1,121 @@
+"""The producer of a store: hands commits over, and is made anew after a fatal error."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from turnlog.events.errors import BrokerError
+
+from .faults import ClientFaults
+from .settings import KafkaSettings
+from .translate import translate, translated
+
+__all__ = ["Failed", "Sender"]
+
+_log = logging.getLogger(__name__)
+
+Failed = Callable[[BrokerError], None]
+"""Told from `serve` that a record is reported as not delivered, which proves nothing."""
+
+
+class Sender:
+    """An idempotent producer; thread-safe. One thread calls `serve` again and again.
+
+    `renewed` is called from `serve` after a fatal error, when a new producer has taken the place of
+    the old one: what was handed over before may or may not be in the log.
+    """
+
+    def __init__(self, settings: KafkaSettings, renewed: Callable[[BrokerError], None]) -> None:
+        self._settings = settings
+        self._renewed = renewed
+        self._faults = ClientFaults()
+        self._failures: deque[tuple[Failed, BrokerError]] = deque()
+        self._fatal: BrokerError | None = None
+        self._lock = threading.Lock()
+        self._producer = self._new_producer()
+
+    @property
+    def error(self) -> BrokerError | None:
+        """The last fault of the connections."""
+        return self._faults.error
+
+    def produce(
+        self, topic: str, partition: int, key: bytes, value: bytes, failed: Failed | None = None
+    ) -> bool:
+        """Hand a record over; False where the queue has no room now. Never waits.
+
+        Order is kept within a partition. Raises BrokerError where the client refuses the record.
+        """
+        on_delivery = None if failed is None else self._watch(failed, topic)
+        try:
+            self._producer.produce(
+                topic, key=key, value=value, partition=partition, on_delivery=on_delivery
+            )
+        except BufferError:
+            return False
+        except KafkaException as exception:
+            error: KafkaError = exception.args[0]
+            if not error.fatal():
+                raise translate(error, topic) from exception
+            # Not handed over, and nothing will be: the next `serve` makes a new producer.
+            self._fatal = translate(error, topic)
+            if failed is not None:
+                self._failures.append((failed, self._fatal))
+        return True
+
+    def serve(self) -> None:
+        """Tell of failed deliveries; after a fatal error make a new producer."""
+        try:
+            self._producer.poll(0)
+        except (KafkaException, SystemError) as exception:
+            # The client raises SystemError where reports queue behind a fatal error.
+            self._fatal = BrokerError(f"producer: {exception}")
+        while self._failures:
+            failed, error = self._failures.popleft()
+            failed(error)
+        if self._fatal is not None:
+            self._renew(self._fatal)
+
+    def deliver(self, topic: str, partition: int, key: bytes, value: bytes) -> None:
+        """Hand one record over and wait for its delivery report. Raises BrokerError."""
+        done = threading.Event()
+        errors: list[KafkaError] = []
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                errors.append(error)
+            done.set()
+
+        with translated(topic):
+            self._producer.produce(
+                topic, key=key, value=value, partition=partition, on_delivery=report
+            )
+        while not done.is_set():
+            self._producer.poll(0.05)
+        if errors:
+            raise self._faults.error or translate(errors[0], topic)
+
+    def close(self, timeout_s: float) -> None:
+        """Wait until what was handed over is out, at most so long."""
+        self._producer.flush(timeout_s)
+
+    def _new_producer(self) -> Producer:
+        return Producer({**self._settings.producer(), "error_cb": self._faults})
+
+    def _watch(self, failed: Failed, topic: str) -> Callable[[KafkaError | None, Message], None]:
+        def report(error: KafkaError | None, message: Message) -> None:
+            if error is not None:  # in a callback only take note: it must not raise
+                self._failures.append((failed, translate(error, topic)))
+
+        return report
+
+    def _renew(self, error: BrokerError) -> None:
+        _log.warning("the producer failed for good, a new one takes over: %s", error)
+        self._fatal = None
+        self._producer = self._new_producer()
+        self._renewed(error)
