@@ -10,7 +10,6 @@ from confluent_kafka.admin import AdminClient
 
 from turnlog.events.body import Fork
 from turnlog.events.errors import (
-    LogStartCut,
     OwnedElsewhere,
     SessionExists,
     UnknownSession,
@@ -27,13 +26,13 @@ from .hints import HintKeeper, Place
 from .outlet import Outlet
 from .partitioner import partition_of
 from .reader import (
-    ReaderPool,
     cluster_id,
     high_watermark,
     partition_count,
     partition_ends,
 )
 from .session_log import SessionLog
+from .session_reader import SessionReader, check_start, first_offset, is_true
 from .settings import KafkaSettings, default_writer_info
 from .writer import KafkaWriter
 
@@ -61,7 +60,7 @@ class KafkaLogStore:
         self._cluster_id = cluster_id(self._admin)
         self._outlet = Outlet(settings, self._admin, self._partitions, self._home)
         self._heads = Heads(settings, self._cluster_id, self._admin, self._outlet.tail)
-        self._readers = ReaderPool(settings)
+        self._sessions = SessionReader(settings, self._admin, self._heads)
         self._minted: set[str] = set()
 
     @property
@@ -144,12 +143,7 @@ class KafkaLogStore:
 
     def read(self, id: str) -> StoredLog:
         """Read up to the high watermark. Raises UnknownSession, DataError, BrokerError."""
-        partition = partition_of(id, self._partitions)
-        start, end = partition_ends(self._admin, self._topic, partition)
-        hint = self._heads.lookup(id)
-        log = self._past(id, hint, start, end)
-        if hint is not None and not _is_true(hint, log):
-            log = self._past(id, None, start, end)
+        log = self._sessions.past(id)
         if not log.is_born:
             raise UnknownSession(id)
         return log.stored()
@@ -173,7 +167,7 @@ class KafkaLogStore:
     def close(self) -> None:
         """Wait for what was handed over, and let go of the clients."""
         self._outlet.close(_CLOSE_S)
-        self._readers.close()
+        self._sessions.close()
 
     def _place(self, partition: int) -> Place:
         return Place(self._cluster_id, self._settings.layout, partition)
@@ -186,30 +180,18 @@ class KafkaLogStore:
             writer = self._new_writer(id, partition)
             try:
                 position = self._outlet.follow(writer, partition)
-                self._read_past(writer.log, partition, _start(hint, low, end), position)
+                start = first_offset(hint, low, end)
+                self._sessions.read_into(writer.log, partition, start, position)
                 self._outlet.tail.wait_until(self._topic, partition, end, _READ_S)
                 writer.catch_up()
             except BaseException:
                 writer.abandon()
                 raise
-            if hint is None or _is_true(hint, writer.log):
-                _check_start(writer.log, hint, low)
+            if hint is None or is_true(hint, writer.log, end):
+                check_start(writer.log, hint, low)
                 return writer
             writer.abandon()
             hint = None
-
-    def _past(self, id: str, hint: Hint | None, low: int, end: int) -> SessionLog:
-        log = SessionLog(self._settings.namespace, id)
-        partition = partition_of(id, self._partitions)
-        self._read_past(log, partition, _start(hint, low, end), end)
-        _check_start(log, hint, low)
-        return log
-
-    def _read_past(self, log: SessionLog, partition: int, start: int, end: int) -> None:
-        if start < end:
-            with self._readers.reader(self._topic, partition, start) as reader:
-                for record in reader.read_to(end, _READ_S):
-                    log.take(record)
 
     def _new_writer(self, id: str, partition: int) -> KafkaWriter:
         maker = CommitMaker(self._settings.namespace, id, self._writer, self._writer_info)
@@ -231,23 +213,3 @@ class KafkaStore(SessionStore):
 
     def __init__(self, settings: KafkaSettings, **options: Any) -> None:
         super().__init__(KafkaLogStore(settings), **options)
-
-
-def _start(hint: Hint | None, low: int, end: int) -> int:
-    """Where reading starts: at the hint, unless it can't be of this topic. Raises LogStartCut."""
-    if hint is None or hint.first_offset > end:
-        return low
-    if hint.open_offset is not None and hint.open_offset < low:
-        raise LogStartCut(hint.open_offset, low)
-    return max(low, hint.first_offset)
-
-
-def _is_true(hint: Hint, log: SessionLog) -> bool:
-    """Whether the log has the session's `open` where the hint says; of an unborn one, anything."""
-    return hint.open_offset is None or hint.open_offset == log.open_offset
-
-
-def _check_start(log: SessionLog, hint: Hint | None, low: int) -> None:
-    """Refuse a log whose beginning may be cut off: only a hint can say that nothing was there."""
-    if hint is None and low > 0 and log.has_records:
-        raise LogStartCut(0, low)

@@ -28,6 +28,7 @@ class VerdictKind(StrEnum):
     DUPLICATE = "duplicate"
     ACCEPTED = "accepted"
     STALE = "stale"
+    UNPROVEN = "unproven"
 
 
 class Verdict(NamedTuple):
@@ -51,7 +52,9 @@ class Verdict(NamedTuple):
 class Ledger:
     """The fold over one partition, or any set of whole sessions; one head a session is its state.
 
-    A ledger made from another's `heads` and `stopped` goes on where that one stood.
+    A ledger made from another's `heads` and `stopped` goes on where that one stood. A `partial` one
+    starts inside the log: a record of a session that it doesn't know is unproven, until `learn` has
+    given it the session's head there.
     """
 
     def __init__(
@@ -60,10 +63,12 @@ class Ledger:
         *,
         heads: Mapping[str, Head] | None = None,
         stopped: Iterable[str] = (),
+        partial: bool = False,
     ) -> None:
         self._namespace = namespace
         self._heads = dict(heads or {})
         self._stopped = set(stopped)
+        self._known: set[str] | None = set(self._heads) if partial else None
         self._view = MappingProxyType(self._heads)
 
     @property
@@ -75,6 +80,13 @@ class Ledger:
     def stopped(self) -> frozenset[str]:
         """The sessions that this version can't follow any further, as of now."""
         return frozenset(self._stopped)
+
+    def learn(self, session_id: str, head: Head | None) -> None:
+        """Take the head of a session as of now; None says that the log has none of it yet."""
+        if head is not None:
+            self._heads[session_id] = head
+        if self._known is not None:
+            self._known.add(session_id)
 
     def fold(self, key: bytes | None, value: bytes | None) -> Verdict:
         """Take the next record in offset order and judge it; never raises for what it holds."""
@@ -109,6 +121,9 @@ class Ledger:
         return None
 
     def _judge(self, session_id: str, commit: Commit) -> Verdict:
+        if self._known is not None and session_id not in self._known:
+            reason = "its session's head is not known at the place where reading began"
+            return Verdict(VerdictKind.UNPROVEN, session_id, commit, reason)
         head = self._heads.get(session_id)
         if head is not None and commit.hash == head.hash:
             return Verdict(VerdictKind.DUPLICATE, session_id, commit, "it is the head already")
