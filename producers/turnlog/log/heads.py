@@ -64,11 +64,17 @@ class Heads:
         return self._partitions
 
     def lookup(self, session_id: str) -> Hint | None:
-        """The hint of a session, as of now. Raises BrokerError."""
+        """The hint of a session: its latest, or one that says as well where it begins.
+
+        Raises BrokerError.
+        """
         partition = partition_of(session_id, self._partitions)
-        self._catch_up(partition)
-        value = self._hints[partition].latest.get(session_id.encode("utf-8"))
-        return None if value is None else self._hint(value)
+        key = session_id.encode("utf-8")
+        hint = self._known(partition, key)
+        if hint is None or hint.open_offset is None:
+            self._catch_up(partition)
+            hint = self._known(partition, key)
+        return hint
 
     def all(self) -> Iterator[tuple[str, Hint]]:
         """The hint of each session that has one, as of now. Raises BrokerError."""
@@ -93,6 +99,10 @@ class Heads:
         error = self._hints[partition].error
         if error is not None:
             raise error if isinstance(error, BrokerError) else BrokerError(str(error))
+
+    def _known(self, partition: int, key: bytes) -> Hint | None:
+        value = self._hints[partition].latest.get(key)
+        return None if value is None else self._hint(value)
 
     def _hint(self, value: bytes) -> Hint | None:
         try:

@@ -14,20 +14,21 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from turnlog.events.errors import BrokenLog, BrokerError, NewerThanReader
 
 from .reader import PartitionReader, Record, partition_ends
 from .settings import KafkaSettings
-from .translate import translate, translated
+from .translate import translated
 
 __all__ = [
     "META_FORMAT",
@@ -52,6 +53,12 @@ _SCHEMA = re.compile(r"schema/([0-9a-f]{16})/([0-9a-f]{64})")
 _KNOWN = ("layout/", "schema/")
 _MOST_PARTITIONS = 2**31 - 1  # Kafka's partition number is an int32
 _ANSWER_S = 10.0
+_RETRY_S = 0.05
+
+# A topic is known to each broker some time after it was made: measured below 0.3 s on three.
+_NEW_S = 2.0
+_UNKNOWN = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}
+_UNLED = {KafkaError.LEADER_NOT_AVAILABLE, KafkaError._NOENT}
 
 _Value = TypeVar("_Value", bound="_Head")
 
@@ -190,22 +197,35 @@ def read_meta(
     topic = meta_topic(settings.namespace)
     if admin is None:
         admin = AdminClient(settings.admin())
-    _require(admin, topic, min(_ANSWER_S, timeout_s))
-    start, end = partition_ends(admin, topic, 0)
+    start, end = _ends(admin, topic, timeout_s)
     with PartitionReader(settings, topic, 0, start) as reader:
         return fold_meta(topic, reader.read_to(end, timeout_s))
 
 
-def _require(admin: AdminClient, topic: str, timeout_s: float) -> None:
-    with translated(topic):
-        error = admin.list_topics(topic, timeout=timeout_s).topics[topic].error
-    if error is None or error.code() == KafkaError.LEADER_NOT_AVAILABLE:
-        return
-    if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
-        raise BrokerError(
-            f"{topic}: there is no such topic; have the namespace's topics made first"
-        )
-    raise translate(error, topic)
+def _ends(admin: AdminClient, topic: str, timeout_s: float) -> tuple[int, int]:
+    """The topic's start and end, asked again where a broker has not heard of it yet."""
+    until = time.monotonic() + min(_NEW_S, timeout_s)
+    while True:
+        try:
+            with translated(topic):
+                found = admin.list_topics(topic, timeout=min(_ANSWER_S, timeout_s)).topics[topic]
+                if found.error is not None:
+                    raise KafkaException(found.error)
+            return partition_ends(admin, topic, 0)
+        except BrokerError as error:
+            unknown = _code(error) in _UNKNOWN
+            if time.monotonic() < until and (unknown or _code(error) in _UNLED):
+                time.sleep(_RETRY_S)
+            elif unknown:
+                text = f"{topic}: there is no such topic; have the namespace's topics made first"
+                raise BrokerError(text) from error
+            else:
+                raise
+
+
+def _code(error: BrokerError) -> int | None:
+    cause = error.__cause__
+    return cause.args[0].code() if isinstance(cause, KafkaException) else None
 
 
 def _name(place: str, key: bytes | None) -> str:

@@ -133,9 +133,15 @@ class PartitionReader:
             if offset is not None:
                 self.position = max(self.position, offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            raise LogStartCut(self.position, self.position + 1)
+            raise LogStartCut(self.position, self._log_start())
         elif error.fatal() or not error.retriable():
             raise translate(error, f"{self._topic}/{self._partition}")
+
+    def _log_start(self) -> int:
+        place = TopicPartition(self._topic, self._partition)
+        with translated(self._topic):
+            ends = self._consumer.get_watermark_offsets(place, timeout=_ADMIN_TIMEOUT_S)
+        return self.position + 1 if ends is None else ends[0]
 
 
 class ReaderPool:

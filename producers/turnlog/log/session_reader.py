@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from turnlog.events.errors import LogStartCut
 from turnlog.events.hint import Hint
 
 from .heads import Heads
 from .partitioner import partition_of
-from .reader import ReaderPool, cluster_id, partition_count, partition_ends
+from .reader import ReaderPool, cluster_id, high_watermark, partition_count, partition_offsets
 from .session_log import SessionLog
 from .settings import KafkaSettings
 from .tail import Tail
 
-__all__ = ["SessionReader", "check_start", "first_offset", "is_true"]
+__all__ = ["SessionReader", "check_start", "is_true"]
 
 _READ_S = 60.0
 
@@ -50,15 +50,22 @@ class SessionReader:
         Raises DataError, BrokerError.
         """
         partition = partition_of(id, self.partitions)
-        low, high = partition_ends(self._admin, self._topic, partition)
-        end = high if end is None else end
+        if end is None:
+            end = high_watermark(self._admin, self._topic, partition)
         hint = self._heads.lookup(id)
-        log = self._read(id, partition, first_offset(hint, low, high), end)
-        if hint is not None and not is_true(hint, log, end):
-            hint = None
-            log = self._read(id, partition, low, end)
-        check_start(log, hint, low)
+        if hint is not None and hint.first_offset <= end:
+            log = self._read(id, partition, hint.first_offset, end)
+            if is_true(hint, log, end):
+                return log
+        low = self.log_start(partition)
+        log = self._read(id, partition, low, end)
+        check_start(log, low)
         return log
+
+    def log_start(self, partition: int) -> int:
+        """The first offset that a partition still has. Raises BrokerError."""
+        every = [partition]
+        return partition_offsets(self._admin, self._topic, every, OffsetSpec.earliest())[partition]
 
     def read_into(self, log: SessionLog, partition: int, start: int, end: int) -> None:
         """Fold the records of a stretch into a session's log. Raises DataError, BrokerError."""
@@ -79,25 +86,13 @@ class SessionReader:
         return log
 
 
-def first_offset(hint: Hint | None, low: int, high: int) -> int:
-    """Where reading starts: at the hint, unless it can't be of this topic. Raises LogStartCut."""
-    if hint is None or hint.first_offset > high:
-        return low
-    if hint.open_offset is not None and hint.open_offset < low:
-        raise LogStartCut(hint.open_offset, low)
-    return max(low, hint.first_offset)
-
-
 def is_true(hint: Hint, log: SessionLog, end: int) -> bool:
     """Whether a log read up to `end` has the `open` where the hint says; unborn says nowhere."""
     at = hint.open_offset
     return at is None or at >= end or at == log.open_offset
 
 
-def check_start(log: SessionLog, hint: Hint | None, low: int) -> None:
-    """Refuse a log whose beginning may be cut off: only a hint can say that nothing was there.
-
-    Raises LogStartCut.
-    """
-    if hint is None and low > 0 and log.has_records:
+def check_start(log: SessionLog, low: int) -> None:
+    """Refuse a log, read without a hint, whose beginning may be cut off. Raises LogStartCut."""
+    if low > 0 and log.has_records:
         raise LogStartCut(0, low)

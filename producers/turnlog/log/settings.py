@@ -40,8 +40,11 @@ _CONSUMER = {
 _CONSUMER_DEFAULTS = {
     "fetch.min.bytes": 1,
     "fetch.wait.max.ms": 100,
-    "queued.min.messages": 1_000,
+    # A queue that is full once is looked at again after a second, by default: it may never be the
+    # number of messages that fills it.
+    "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 32 * 1024,
+    "fetch.queue.backoff.ms": 10,
     "check.crcs": True,
 }
 

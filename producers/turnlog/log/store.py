@@ -29,10 +29,9 @@ from .reader import (
     cluster_id,
     high_watermark,
     partition_count,
-    partition_ends,
 )
 from .session_log import SessionLog
-from .session_reader import SessionReader, check_start, first_offset, is_true
+from .session_reader import SessionReader, check_start, is_true
 from .settings import KafkaSettings, default_writer_info
 from .writer import KafkaWriter
 
@@ -175,23 +174,29 @@ class KafkaLogStore:
     def _follow(self, id: str, hint: Hint | None) -> KafkaWriter:
         """Read a session to the high watermark and follow it from there on."""
         partition = partition_of(id, self._partitions)
-        low, end = partition_ends(self._admin, self._topic, partition)
-        while True:
-            writer = self._new_writer(id, partition)
-            try:
-                position = self._outlet.follow(writer, partition)
-                start = first_offset(hint, low, end)
-                self._sessions.read_into(writer.log, partition, start, position)
-                self._outlet.tail.wait_until(self._topic, partition, end, _READ_S)
-                writer.catch_up()
-            except BaseException:
-                writer.abandon()
-                raise
-            if hint is None or is_true(hint, writer.log, end):
-                check_start(writer.log, hint, low)
+        end = high_watermark(self._admin, self._topic, partition)
+        if hint is not None and hint.first_offset <= end:
+            writer = self._caught_up(id, partition, hint.first_offset, end)
+            if is_true(hint, writer.log, end):
                 return writer
             writer.abandon()
-            hint = None
+        low = self._sessions.log_start(partition)
+        writer = self._caught_up(id, partition, low, end)
+        check_start(writer.log, low)
+        return writer
+
+    def _caught_up(self, id: str, partition: int, start: int, end: int) -> KafkaWriter:
+        """A writer that has read its session from `start` to `end` at least, and follows it."""
+        writer = self._new_writer(id, partition)
+        try:
+            position = self._outlet.follow(writer, partition)
+            self._sessions.read_into(writer.log, partition, start, position)
+            self._outlet.tail.wait_until(self._topic, partition, end, _READ_S)
+            writer.catch_up()
+        except BaseException:
+            writer.abandon()
+            raise
+        return writer
 
     def _new_writer(self, id: str, partition: int) -> KafkaWriter:
         maker = CommitMaker(self._settings.namespace, id, self._writer, self._writer_info)
