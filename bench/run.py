@@ -9,13 +9,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import append, messages, restore_file
+from bench import acknowledge, append, messages, open_log, record_size, restore_file
 from bench.report import head
 
 _BENCHES: dict[str, Callable[[], bool]] = {
     "append": append.run,
     "restore-file": restore_file.run,
     "messages": messages.run,
+    "record-size": record_size.run,
+    "acknowledge": acknowledge.run,
+    "open-log": open_log.run,
 }
 
 

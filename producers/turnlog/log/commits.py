@@ -76,7 +76,7 @@ class CommitMaker:
         return self._mark(Kind.RELEASE, release_body(), head.hash, head.next_seq, nonce, now_ms)
 
     def events(self, prev_hash: bytes, rows: Sequence[Row]) -> Commit:
-        """A commit of consecutive rows. Who writes it, the owner's `open` or `claim` says."""
+        """A commit of consecutive rows. Whose it is, the `open` or `claim` before it says."""
         return self._seal(
             Kind.EVENTS,
             rows_body(rows),
@@ -86,13 +86,16 @@ class CommitMaker:
             rows[0].times_ms()[0],
             rows[-1].times_ms()[1],
             b"",
+            "",
             {},
         )
 
     def _mark(
         self, kind: Kind, body: StoredBody, prev_hash: bytes, seq: int, nonce: bytes, now_ms: int
     ) -> Commit:
-        return self._seal(kind, body, prev_hash, seq, 0, now_ms, now_ms, nonce, self._writer_info)
+        return self._seal(
+            kind, body, prev_hash, seq, 0, now_ms, now_ms, nonce, self._writer, self._writer_info
+        )
 
     def _seal(
         self,
@@ -104,6 +107,7 @@ class CommitMaker:
         first_time_ms: int,
         last_time_ms: int,
         nonce: bytes,
+        writer: str,
         writer_info: Mapping[str, str],
     ) -> Commit:
         return seal_commit(
@@ -116,7 +120,7 @@ class CommitMaker:
             last_time_ms=last_time_ms,
             content_type=CONTENT_TYPE,
             content_encoding=body.encoding,
-            writer=self._writer,
+            writer=writer,
             writer_info=writer_info,
             nonce=nonce,
             prev_hash=prev_hash,

@@ -32,8 +32,8 @@ class SessionLog:
         self._fork: Fork | None = None
         self._rows: list[Row] | None = []
         self._marks: list[tuple[int, bytes]] = []
-        self.owner: Commit | None = None
-        self.last: Commit | None = None
+        self.owner_host: str | None = None
+        self.last_time_ms: int | None = None
         self.has_records = False
         self.open_offset: int | None = None
         self.last_offset: int | None = None
@@ -108,8 +108,8 @@ class SessionLog:
             self._header, self._fork = body.header, body.fork
             self.open_offset = offset
         if commit.kind in (Kind.OPEN, Kind.CLAIM):
-            self.owner = commit
-        self.last = commit
+            self.owner_host = commit.writer_info.get("host")
+        self.last_time_ms = commit.last_time_ms
         if self._rows is None:
             return
         if commit.kind is Kind.EVENTS:

@@ -106,11 +106,11 @@ class KafkaLogStore:
             log = writer.log
             if not log.exists:
                 fork = None if origin is None else Fork(*origin)
-                writer.open(header, fork, self._settings.read_back_s)
+                writer.open(header, fork)
             elif origin is None or log.is_born or not log.is_fork_of(origin):
                 raise SessionExists(id)
             else:
-                writer.claim(self._settings.read_back_s)
+                writer.claim()
             writer.show(complete=origin is None)
         except BaseException:
             writer.abandon()
@@ -127,12 +127,10 @@ class KafkaLogStore:
             log = writer.log
             if not log.is_born:
                 raise UnknownSession(id)
-            head, owner, last = log.head, log.owner, log.last
-            held = not head.released and head.writer != self._writer
-            if held and not take_over and owner is not None and last is not None:
-                host = owner.writer_info.get("host")
-                raise OwnedElsewhere(head.writer, host, last.last_time_ms)
-            writer.claim(self._settings.read_back_s)
+            head = log.head
+            if not (head.released or head.writer == self._writer or take_over):
+                raise OwnedElsewhere(head.writer, log.owner_host, log.last_time_ms)
+            writer.claim()
             stored = log.stored()
             writer.show(complete=True, rows=stored.rows)
         except BaseException:

@@ -14,9 +14,9 @@ from turnlog.events.body import Fork
 from turnlog.events.commit import NONCE_BYTES, Commit
 from turnlog.events.errors import (
     BrokerError,
+    BrokerUnavailable,
     Closed,
     Conflict,
-    NotAuthorized,
     OutcomeUnknown,
     SessionExists,
     Superseded,
@@ -70,6 +70,7 @@ class KafkaWriter:
         self._moved_s = 0.0
         self._doubted_s = 0.0
         self._is_doubted = False
+        self._is_logged = False
         self._failure: TurnlogError | None = None
         self._refusal: BrokerError | None = None
         self._on_durable: Callable[[Head], object] = _ignore
@@ -135,7 +136,7 @@ class KafkaWriter:
             self._write_hint()
 
     def release(self) -> None:
-        """Give the session up and stop; where that stays unknown it is as after `abandon`."""
+        """Give the session up and stop; where that stays unknown, a dead id owns the session."""
         with self._lock:
             if self._stopped or self._ownership.phase in _DONE:
                 return
@@ -145,6 +146,8 @@ class KafkaWriter:
             self._await(
                 lambda: self._ownership.phase in _DONE, self._outlet.settings.read_back_s, end=True
             )
+        except BrokerError as error:
+            _log.warning("%r: not known to be released: %s", self._log.session_id, error)
         finally:
             self.abandon()
 
@@ -174,23 +177,24 @@ class KafkaWriter:
             for record in early:
                 self._log.take(record)
 
-    def open(self, header: Header, fork: Fork | None, timeout_s: float) -> None:
+    def open(self, header: Header, fork: Fork | None) -> None:
         """Make the session. Raises SessionExists, OutcomeUnknown, BrokerError."""
         with self._lock:
             self._ownership.open(header, fork)
             self._produce()
-        self._hold(timeout_s, SessionExists(header.id))
+        self._hold(SessionExists(header.id))
 
-    def claim(self, timeout_s: float) -> None:
+    def claim(self) -> None:
         """Take the session, from whoever has it. Raises Conflict, OutcomeUnknown, BrokerError."""
         with self._lock:
             self._ownership.claim(self._log.head)
             self._produce()
-        self._hold(timeout_s, None)
+        self._hold(None)
 
-    def _hold(self, timeout_s: float, lost: TurnlogError | None) -> None:
-        """Wait for an own mark to count; what was kept of the log is then let go of."""
+    def _hold(self, lost: TurnlogError | None) -> None:
+        """Wait for an own mark to count, long enough for a second one where none is answered."""
         owning = (Phase.OWNING, *_DONE)
+        timeout_s = 2 * self._outlet.settings.read_back_s
         self._await(lambda: self._ownership.phase in owning, timeout_s, end=True)
         if self._ownership.phase is Phase.LOST:
             raise lost or Conflict(self._log.head)
@@ -231,7 +235,10 @@ class KafkaWriter:
             if doubtful and now_s > self._doubted_s + _RETRY_S:
                 self._doubted_s = self._moved_s = now_s
                 self._is_doubted = False
-                _log.warning("%r: the outcome of a commit is unknown", self._log.session_id)
+                if not self._is_logged:
+                    self._is_logged = True
+                    error = self._outlet.error
+                    _log.warning("%r: an outcome is unknown: %s", self._log.session_id, error)
                 reach("writer.before-seal")
                 ownership.doubt()
             self._produce()
@@ -242,11 +249,7 @@ class KafkaWriter:
     def doubt(self, error: BrokerError) -> None:
         """Take it that what was produced may not have landed: its delivery is reported failed."""
         with self._lock:
-            if isinstance(error, NotAuthorized):
-                self._refusal = error
-            if self._ownership.is_waiting:
-                self._is_doubted = True
-            self._moved.notify_all()
+            self._take_doubt(error)
 
     def _accept(self, commit: Commit) -> Callable[[], object]:
         """Take an accepted commit, own or not; gives whom to tell, once the lock is let go."""
@@ -254,7 +257,7 @@ class KafkaWriter:
         before = ownership.phase
         ownership.accepted(commit, self._log.head)
         self._moved_s = time.monotonic()
-        self._is_doubted = False
+        self._is_doubted = self._is_logged = False
         self._refusal = None
         head = self._log.head
         if ownership.phase is Phase.LOST:
@@ -283,10 +286,21 @@ class KafkaWriter:
             commit = self._unsent[0]
             reach(f"writer.before-produce.{commit.kind.value}")
             value = encode_commit(commit)
-            if not self._outlet.produce(self, self._partition, value, self.doubt):
-                return
+            try:
+                if not self._outlet.produce(self, self._partition, value, self.doubt):
+                    return
+            except BrokerError as error:
+                self._take_doubt(error)
             del self._unsent[0]
             reach(f"writer.after-produce.{commit.kind.value}")
+
+    def _take_doubt(self, error: BrokerError) -> None:
+        if not isinstance(error, BrokerUnavailable):
+            # Waiting does not mend a refusal: callers hear of it, the writer tries again.
+            self._refusal = error
+        if self._ownership.is_waiting:
+            self._is_doubted = True
+        self._moved.notify_all()
 
     def _write_hint(self) -> None:
         reach("writer.before-hint")
@@ -304,9 +318,11 @@ class KafkaWriter:
         """Wait for an answer; `end` tells that a lost session is one. Raises as `wait` does."""
         deadline = time.monotonic() + timeout_s
         with self._moved:
-            while not done():
+            while True:
                 if not end or self._ownership.phase is not Phase.LOST:
                     self._check()
+                if done():
+                    return
                 if self._refusal is not None:
                     raise self._refusal
                 if not self._moved.wait(deadline - time.monotonic()):

@@ -10,7 +10,7 @@ from .errors import BrokenLog
 
 __all__ = ["compress", "decompress"]
 
-_LEVEL = 3
+_LEVEL = 5  # 4 % smaller than 3 on a body of 100 events, for 0.06 ms more
 # Larger than the window of any frame that we write; a reader sets a window's memory aside at once.
 _MAX_WINDOW_BYTES = 16 * 1024 * 1024
 
