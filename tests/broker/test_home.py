@@ -46,10 +46,21 @@ def test_a_home_where_a_file_stands_is_refused_with_its_path(tmp_path: Path) -> 
     assert caught.value.path == tmp_path / "file" / "home"
 
 
-@pytest.mark.parametrize("name", ["a,b", "a:b"])
-def test_a_path_that_kafka_would_read_as_two_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(HomeUnusable, match="expected a path without"):
-        prepare(home_of({}, USER, tmp_path / name))
+@pytest.mark.parametrize(
+    ("home", "jars", "variable"),
+    [
+        ("a,b", None, "TURNLOG_HOME"),
+        ("a:b", None, "TURNLOG_HOME"),
+        ("a", "b:c", "TURNLOG_JARS"),
+    ],
+)
+def test_a_path_that_kafka_would_read_as_two_is_refused_by_the_name_of_its_variable(
+    tmp_path: Path, home: str, jars: str | None, variable: str
+) -> None:
+    place = home_of({}, USER, tmp_path / home, None if jars is None else tmp_path / jars)
+    with pytest.raises(HomeUnusable, match=f"a path without .*set {variable} to") as caught:
+        prepare(place)
+    assert caught.value.variable == variable
 
 
 def test_a_disk_that_is_nearly_full_is_refused_with_what_is_needed() -> None:

@@ -1,17 +1,15 @@
 """Only the locked bytes are used: the cache and a repository are both compared with the lock."""
 
-import functools
-import http.server
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.broker.mirror import mirrored, serving
 from turnlog.broker import EmbeddedBroker, HomeUnusable, JarMismatch, JarUnavailable
 from turnlog.broker.jars import ensure_jars
-from turnlog.broker.lock import Jar, Lock, committed_lock
+from turnlog.broker.lock import Lock, committed_lock
 
 NOTHING = "0" * 64
 
@@ -41,38 +39,13 @@ def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "http://127.0.0.1:1")  # nothing listens there
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
 def mirror(
     tmp_path: Path, lock: Lock, jar_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
-    """A Maven repository on this machine that has the two jars, named in jgo's settings."""
-    root = tmp_path / "mirror"
-    for jar in lock.jars:
-        place = mirrored(root, jar)
-        place.parent.mkdir(parents=True)
-        shutil.copy(jar_cache / jar.file_name, place)
-    handler = functools.partial(Quiet, directory=str(root))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
-        settings = tmp_path / "jgo.conf"
-        settings.write_text(
-            f"[repositories]\nhere = http://127.0.0.1:{server.server_address[1]}\n", "utf-8"
-        )
-        monkeypatch.setenv("JGO_CONFIG_FILE", str(settings))
+    """A Maven repository on this machine that has the two jars."""
+    with serving(tmp_path, lock, jar_cache, monkeypatch) as root:
         yield root
-        server.shutdown()
-        serving.join()
-
-
-def mirrored(root: Path, jar: Jar) -> Path:
-    folder = root / jar.group.replace(".", "/") / jar.artifact / jar.version
-    return folder / f"{jar.artifact}-{jar.version}.jar"
 
 
 def test_jars_in_the_cache_are_given_in_the_lock_s_order_without_a_network(
@@ -113,6 +86,19 @@ def test_a_missing_jar_without_a_network_is_an_error_that_names_it(
     assert lock.jars[0].coordinate in str(caught.value)
 
 
+def test_a_first_start_without_a_network_says_what_it_needs_and_leaves_nothing(
+    tmp_path: Path, no_network: None
+) -> None:
+    broker = EmbeddedBroker(tmp_path / "home")
+    with pytest.raises(JarUnavailable, match="the first start needs a Maven repository") as caught:
+        broker.start()
+    assert "refused" in caught.value.reason, "the cause, and not how it was wrapped"
+    assert len(str(caught.value)) < 300
+    assert broker.status() is None
+    assert not broker.home.data.exists()
+    assert list(broker.home.jars.glob("**/*.jar")) == []
+
+
 def test_missing_jars_are_fetched_from_the_user_s_mirror(
     tmp_path: Path, lock: Lock, mirror: Path
 ) -> None:
@@ -140,7 +126,9 @@ def test_what_a_killed_fetch_left_is_cleared_away(tmp_path: Path, lock: Lock, mi
     assert not left.exists()
 
 
-def test_a_cache_that_cannot_be_written_is_an_error_of_the_home(tmp_path: Path, lock: Lock) -> None:
+def test_a_cache_that_cannot_be_written_is_an_error_that_names_its_variable(
+    tmp_path: Path, lock: Lock
+) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(HomeUnusable):
+    with pytest.raises(HomeUnusable, match="set TURNLOG_JARS to another folder"):
         ensure_jars(tmp_path / "file" / "jars", lock)

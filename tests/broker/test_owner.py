@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.support import Owner, eventually, owner
+from tests.broker.support import Owner, eventually, launch_owner, owner
 from turnlog.broker import EmbeddedBroker
+from turnlog.broker.ports import listens
 from turnlog.broker.process import identity, is_alive
 
 
@@ -36,6 +37,20 @@ def test_a_broker_ends_when_its_owner_is_killed(home: Path, jar_cache: Path, how
         finally:
             if forked is not None:
                 os.kill(forked, signal.SIGKILL)
+
+
+def test_a_broker_ends_when_its_owner_is_killed_while_it_starts(
+    home: Path, jar_cache: Path
+) -> None:
+    child = launch_owner(home, jar_cache)
+    with child:
+        found = EmbeddedBroker(home, jars=jar_cache)
+        eventually(lambda: found.status() is not None)
+        running = found.status()
+        child.kill()
+    assert running is not None
+    eventually(lambda: not is_alive(running.pid, running.process))
+    assert not listens(running.client_port)
 
 
 def test_a_start_right_after_the_owner_was_killed_does_not_take_the_dying_broker(

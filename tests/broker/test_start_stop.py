@@ -11,6 +11,7 @@ import pytest
 from tests.broker.support import eventually, hear, launch_owner, let_go, owner
 from turnlog.broker import EmbeddedBroker, Running, StartFailed, bootstrap, ensure_topics
 from turnlog.broker.admin import cluster_id, connect
+from turnlog.broker.errors import BrokerUnavailable
 from turnlog.broker.ports import free_ports, listens
 from turnlog.broker.process import identity, is_alive
 from turnlog.broker.settings import Ports
@@ -95,18 +96,18 @@ def test_a_broker_that_was_killed_starts_again_with_its_log(make: Make, namespac
     first = running(broker)
     os.kill(first.pid, signal.SIGKILL)
     eventually(lambda: broker.status() is None)
-    assert ensure_topics(broker.start(), namespace) == []
+    assert ensure_topics(broker.start(), namespace).made == ()
 
 
 def test_a_restart_keeps_the_log_and_the_address(make: Make, namespace: str) -> None:
     broker = make()
     address = broker.start()
     cluster = running(broker).cluster_id
-    assert ensure_topics(address, namespace) == [f"{namespace}.events.0"]
+    assert len(ensure_topics(address, namespace).made) == 3
     broker.stop()
     assert broker.start() == address
     assert running(broker).cluster_id == cluster
-    assert ensure_topics(address, namespace) == []
+    assert ensure_topics(address, namespace).made == ()
 
 
 def test_a_port_taken_meanwhile_is_replaced_and_the_log_kept(make: Make, namespace: str) -> None:
@@ -118,7 +119,7 @@ def test_a_port_taken_meanwhile_is_replaced_and_the_log_kept(make: Make, namespa
     with socket.create_server(("127.0.0.1", port)):
         moved = broker.start()
         assert moved != address
-        assert ensure_topics(moved, namespace) == []
+        assert ensure_topics(moved, namespace).made == ()
 
 
 def test_a_port_taken_while_java_starts_is_tried_again_with_others(make: Make) -> None:
@@ -129,6 +130,34 @@ def test_a_port_taken_while_java_starts_is_tried_again_with_others(make: Make) -
         broker.start()
         assert offers == []
         assert running(broker).client_port != taken
+
+
+def test_ports_that_are_always_taken_are_an_error_that_says_so(make: Make) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        taken = stranger.getsockname()[1]
+        broker = make(pick_ports=lambda _: Ports(taken, free_ports(None).controller))
+        with pytest.raises(StartFailed, match="its ports were taken by another process"):
+            broker.start(timeout_s=300.0)
+    assert broker.status() is None
+
+
+def test_a_broker_that_does_not_answer_is_named_and_can_be_ended(make: Make) -> None:
+    broker = make()
+    broker.start()
+    found = running(broker)
+    os.kill(found.pid, signal.SIGSTOP)
+    with pytest.raises(BrokerUnavailable, match=f"process {found.pid} runs .*does not answer"):
+        make().start(timeout_s=1.5)
+    assert broker.stop(timeout_s=0.5), "it hears no request to end, and is killed"
+    assert not is_alive(found.pid, found.process)
+    assert broker.status() is None
+
+
+def test_a_broker_that_is_not_up_in_time_is_ended(make: Make) -> None:
+    broker = make()
+    with pytest.raises(StartFailed, match="it did not answer in time"):
+        broker.start(timeout_s=1.0)
+    assert broker.status() is None
 
 
 def test_a_record_of_a_dead_broker_does_not_reach_the_process_that_has_its_number_now(

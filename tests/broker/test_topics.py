@@ -1,49 +1,65 @@
-"""The topics of a namespace: made if missing, and refused if they would lose events."""
-
-from collections.abc import Mapping
+"""What the topics of a namespace are, and which settings of an existing one are refused."""
 
 import pytest
-from confluent_kafka.admin import NewTopic
 
 from turnlog.broker import (
     BadNamespace,
+    ServerMismatch,
     Topic,
+    TopicGone,
     TopicMismatch,
     all_topics,
-    ensure_topics,
     events_topic,
+    heads_topic,
+    meta_topic,
 )
-from turnlog.broker.admin import connect
-from turnlog.broker.errors import BrokerError, BrokerUnavailable
-from turnlog.broker.ports import free_ports
-from turnlog.broker.topics import Found, replicas_for
+from turnlog.broker.errors import Difference
+from turnlog.broker.rules import mend_server, mend_topic, server_rules
+from turnlog.broker.topics import Found, replicas_for, replicas_needed
 
-GOOD = {
-    "cleanup.policy": "delete",
-    "retention.ms": "-1",
-    "retention.bytes": "-1",
+COMMON = {
     "max.message.bytes": "9437184",
     "unclean.leader.election.enable": "false",
+    "compression.type": "producer",
+    "message.timestamp.before.max.ms": "3600000",
+    "message.timestamp.after.max.ms": "3600000",
 }
+EVENTS = {**COMMON, "cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+COMPACT = {**COMMON, "cleanup.policy": "compact"}
 
 
-def make_topic(kafka: str, name: str, partitions: int, settings: Mapping[str, str]) -> None:
-    # A name for the client: it must live until its answer is there.
-    admin = connect(kafka)
-    admin.create_topics([NewTopic(name, partitions, 1, config=dict(settings))])[name].result(30)
+def differing(topic: Topic, found: Found, needed: int = 1) -> list[str]:
+    return [each.setting for each in topic.differences(found, needed)]
 
 
-def differing(topic: Topic, found: Found) -> list[str]:
-    return [each.setting for each in topic.differences(found)]
+def test_a_namespace_has_its_meta_its_hints_and_the_log_of_each_layout() -> None:
+    assert [(topic.name, topic.partitions) for topic in all_topics("turnlog")] == [
+        ("turnlog.meta", 1),
+        ("turnlog.heads", 12),
+        ("turnlog.events.0", 12),
+    ]
+    several = all_topics("n", layouts={1: 48, 0: 6}, heads=3)
+    assert [(topic.name, topic.partitions) for topic in several] == [
+        ("n.meta", 1),
+        ("n.heads", 3),
+        ("n.events.0", 6),
+        ("n.events.1", 48),
+    ]
 
 
-def test_the_events_topic_is_kept_for_ever_in_twelve_partitions() -> None:
-    assert [topic.name for topic in all_topics("turnlog")] == ["turnlog.events.0"]
-    topic = events_topic("acme")
-    assert (topic.name, topic.partitions) == ("acme.events.0", 12)
-    assert topic.settings(1) == {**GOOD, "min.insync.replicas": "1"}
-    assert topic.settings(3) == {**GOOD, "min.insync.replicas": "2"}
-    assert events_topic("acme", layout=2, partitions=24).name == "acme.events.2"
+@pytest.mark.parametrize(("replicas", "in_sync"), [(1, "1"), (2, "2"), (3, "2"), (5, "2")])
+def test_the_log_is_kept_for_ever_and_the_others_by_their_keys(replicas: int, in_sync: str) -> None:
+    copies = {"min.insync.replicas": in_sync}
+    assert events_topic("acme").settings(replicas) == {**EVENTS, **copies}
+    assert meta_topic("acme").settings(replicas) == {**COMPACT, **copies}
+    heads = heads_topic("acme").settings(replicas)
+    assert heads == {**COMPACT, **copies, "segment.bytes": str(64 << 20)}
+
+
+@pytest.mark.parametrize("topic", all_topics("n"), ids=lambda topic: topic.name)
+@pytest.mark.parametrize("replicas", [1, 2, 3])
+def test_a_topic_as_it_is_made_is_accepted(topic: Topic, replicas: int) -> None:
+    assert differing(topic, Found(topic.partitions, replicas, topic.settings(replicas)), 1) == []
 
 
 @pytest.mark.parametrize(("brokers", "replicas"), [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)])
@@ -52,84 +68,139 @@ def test_a_new_topic_has_up_to_three_replicas(brokers: int, replicas: int) -> No
 
 
 @pytest.mark.parametrize(
+    ("brokers", "wanted", "needed"),
+    [(0, None, 1), (1, None, 1), (2, None, 2), (9, None, 2), (3, 1, 1)],
+)
+def test_one_replica_is_refused_where_there_are_several_brokers(
+    brokers: int, wanted: int | None, needed: int
+) -> None:
+    assert replicas_needed(brokers, wanted) == needed
+    settings = {**EVENTS, "min.insync.replicas": "1"}
+    found = differing(events_topic("n"), Found(12, 1, settings), needed)
+    assert found == (["replication factor"] if needed > 1 else [])
+
+
+LOSING = [
+    ("max.message.bytes", "1048588"),
+    ("max.message.bytes", "9437183"),
+    ("unclean.leader.election.enable", "true"),
+    ("compression.type", "uncompressed"),
+    ("compression.type", "zstd"),
+    ("message.timestamp.before.max.ms", "1000"),
+    ("message.timestamp.after.max.ms", "0"),
+    ("min.insync.replicas", "1"),
+    ("min.insync.replicas", "4"),
+    ("cleanup.policy", "compact,delete"),
+    ("cleanup.policy", ""),
+]
+
+
+@pytest.mark.parametrize(
     ("setting", "value"),
     [
+        *LOSING,
         ("cleanup.policy", "compact"),
-        ("cleanup.policy", "compact,delete"),
         ("retention.ms", "604800000"),
         ("retention.bytes", "1073741824"),
-        ("max.message.bytes", "1048588"),
-        ("unclean.leader.election.enable", "true"),
-        ("min.insync.replicas", "1"),
-        ("cleanup.policy", None),
-        ("max.message.bytes", None),
+        *((setting, None) for setting in (*EVENTS, "min.insync.replicas")),
     ],
 )
 def test_each_setting_that_loses_or_refuses_events_is_found(
     setting: str, value: str | None
 ) -> None:
-    settings = {**GOOD, "min.insync.replicas": "2", setting: value}
+    settings = {**EVENTS, "min.insync.replicas": "2", setting: value}
     assert differing(events_topic("n"), Found(12, 3, settings)) == [setting]
 
 
+@pytest.mark.parametrize("topic", [heads_topic("n"), meta_topic("n")], ids=["heads", "meta"])
+@pytest.mark.parametrize(("setting", "value"), [*LOSING, ("cleanup.policy", "delete")])
+def test_each_setting_that_loses_hints_or_layouts_is_found(
+    topic: Topic, setting: str, value: str
+) -> None:
+    settings = {**COMPACT, "min.insync.replicas": "2", "retention.ms": "604800000", setting: value}
+    assert differing(topic, Found(topic.partitions, 3, settings)) == [setting]
+
+
 def test_more_room_and_more_copies_are_no_difference() -> None:
-    settings = {**GOOD, "min.insync.replicas": "3", "max.message.bytes": "99999999"}
+    settings = {
+        **EVENTS,
+        "min.insync.replicas": "3",
+        "max.message.bytes": "99999999",
+        "message.timestamp.before.max.ms": str(2**63 - 1),
+        "message.timestamp.after.max.ms": str(2**63 - 1),
+    }
     assert differing(events_topic("n"), Found(12, 3, settings)) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "refused"),
+    [
+        ("unclean.leader.election.enable", "true", True),
+        ("unclean.leader.election.enable", "false", False),
+        ("unclean.leader.election.enable", None, True),
+        ("socket.request.max.bytes", "9437184", True),
+        ("socket.request.max.bytes", "104857600", False),
+    ],
+)
+def test_each_setting_of_a_broker_that_loses_or_refuses_events_is_found(
+    setting: str, value: str | None, refused: bool
+) -> None:
+    rule = {rule.setting: rule for rule in server_rules()}[setting]
+    assert (rule.check(value) is not None) == refused
 
 
 @pytest.mark.parametrize("namespace", ["", ".", "..", "a/b", "a b", "é", "a" * 201, "a\n"])
 def test_a_namespace_of_which_kafka_can_make_no_topic_is_refused(namespace: str) -> None:
-    with pytest.raises(BadNamespace) as caught:
-        events_topic(namespace)
-    assert caught.value.namespace == namespace
+    for make in (events_topic, heads_topic, meta_topic, all_topics):
+        with pytest.raises(BadNamespace) as caught:
+            make(namespace)
+        assert caught.value.namespace == namespace
 
 
-def test_missing_topics_are_made_once_and_stand_as_described(kafka: str, namespace: str) -> None:
-    assert ensure_topics(kafka, namespace) == [f"{namespace}.events.0"]
-    assert ensure_topics(kafka, namespace) == []
-    admin = connect(kafka)
-    assert len(admin.list_topics(timeout=10).topics[f"{namespace}.events.0"].partitions) == 12
-
-
-def test_a_topic_with_other_settings_is_refused_with_what_was_expected_and_found(
-    kafka: str, namespace: str
-) -> None:
-    name = f"{namespace}.events.0"
-    settings = {"retention.ms": "1000", "cleanup.policy": "compact", "max.message.bytes": "1048588"}
-    make_topic(kafka, name, 3, settings)
-    with pytest.raises(TopicMismatch) as caught:
-        ensure_topics(kafka, namespace)
-    assert caught.value.topic == name
-    found = {each.setting: (each.expected, each.found) for each in caught.value.differences}
-    assert found["partitions"] == ("12", "3")
-    assert found["retention.ms"] == ("-1", "1000")
-    assert found["cleanup.policy"] == ("delete", "compact")
-    assert found["max.message.bytes"] == ("at least 9437184", "1048588")
-    assert "retention.ms: expected -1, found 1000 (events would be deleted by age)" in str(
-        caught.value
+def test_one_command_mends_all_settings_of_a_topic_and_what_else_is_to_do_follows() -> None:
+    settings = {
+        **EVENTS,
+        "retention.ms": "5",
+        "cleanup.policy": "compact",
+        "min.insync.replicas": "1",
+    }
+    differences = events_topic("n").differences(Found(3, 1, settings), 2)
+    mend = mend_topic("k:9092", "n.events.0", differences)
+    assert mend[0] == (
+        "kafka-configs.sh --bootstrap-server k:9092 --alter --entity-type topics "
+        "--entity-name n.events.0 --add-config cleanup.policy=delete,retention.ms=-1"
     )
+    assert "another namespace" in mend[1]
+    assert "ensure_topics(partitions=3)" in mend[1]
+    assert "kafka-reassign-partitions.sh" in mend[2]
+    assert len(mend) == 3
 
 
-def test_a_topic_that_differs_only_in_its_partitions_is_refused(kafka: str, namespace: str) -> None:
-    ensure_topics(kafka, namespace, topics=[events_topic(namespace, partitions=2)])
-    with pytest.raises(TopicMismatch, match="partitions: expected 12, found 2"):
-        ensure_topics(kafka, namespace)
+def test_a_broker_s_setting_is_mended_for_the_cluster_and_where_it_has_its_own() -> None:
+    differences = [rule.check("true") for rule in server_rules()][:1]
+    mend = mend_server("k:9092", 7, [each for each in differences if each is not None])
+    assert mend == [
+        "kafka-configs.sh --bootstrap-server k:9092 --alter --entity-type brokers "
+        f"{entity} --add-config unclean.leader.election.enable=false"
+        for entity in ("--entity-default", "--entity-name 7")
+    ]
 
 
-def test_a_topic_is_not_made_by_itself(kafka: str, namespace: str) -> None:
-    admin = connect(kafka)
-    admin.list_topics(f"{namespace}.events.0", timeout=10)
-    assert f"{namespace}.events.0" not in admin.list_topics(timeout=10).topics
+def test_a_setting_that_a_broker_reads_at_its_start_is_mended_in_its_file() -> None:
+    difference = server_rules()[1].check("100")
+    assert difference is not None
+    mend = mend_server("k:9092", 7, [difference])
+    assert mend == ["set socket.request.max.bytes=10485760 in its server.properties and restart it"]
 
 
-def test_a_cluster_that_is_not_there_is_unavailable() -> None:
-    nowhere = f"127.0.0.1:{free_ports(None).client}"
-    with pytest.raises(BrokerUnavailable):
-        ensure_topics(nowhere, "n", timeout_s=1.0)
-
-
-def test_a_topic_that_kafka_refuses_is_a_broker_error_with_its_reason(
-    kafka: str, namespace: str
-) -> None:
-    with pytest.raises(BrokerError, match=r"(?i)partitions"):
-        ensure_topics(kafka, namespace, topics=[Topic(f"{namespace}.x", 0, ())])
+def test_a_refusal_says_what_was_expected_and_found_why_and_what_mends_it() -> None:
+    difference = Difference("a", "1", None, "because", value="1")
+    for error in (
+        TopicMismatch("t", [difference], ["do this"]),
+        ServerMismatch(7, [difference], ["do this"]),
+    ):
+        assert "a: expected 1, found nothing (because)" in str(error)
+        assert str(error).splitlines()[1:] == ["  to mend it: do this"]
+        assert (error.differences, error.mend) == ((difference,), ("do this",))
+    assert str(TopicGone("n.heads")).startswith("topic n.heads: ")
+    assert TopicGone("n.heads").topic == "n.heads"

@@ -1,8 +1,8 @@
 """Kafka for turnlog: an embedded node, or the cluster that is named, and its topics."""
 
-from turnlog.broker.admin import ensure_topics
 from turnlog.broker.bootstrap import bootstrap
 from turnlog.broker.embedded import EmbeddedBroker
+from turnlog.broker.ensure import Ensured, ensure_topics
 from turnlog.broker.errors import (
     BadNamespace,
     Difference,
@@ -10,10 +10,11 @@ from turnlog.broker.errors import (
     JarMismatch,
     JarUnavailable,
     JavaUnavailable,
+    ServerMismatch,
     StartFailed,
+    TopicGone,
     TopicMismatch,
 )
-from turnlog.broker.settings import MAX_RECORD_BYTES
 from turnlog.broker.state import Running
 from turnlog.broker.topics import (
     DEFAULT_NAMESPACE,
@@ -21,25 +22,31 @@ from turnlog.broker.topics import (
     Topic,
     all_topics,
     events_topic,
+    heads_topic,
+    meta_topic,
 )
 
 __all__ = [
     "DEFAULT_NAMESPACE",
     "DEFAULT_PARTITIONS",
-    "MAX_RECORD_BYTES",
     "BadNamespace",
     "Difference",
     "EmbeddedBroker",
+    "Ensured",
     "HomeUnusable",
     "JarMismatch",
     "JarUnavailable",
     "JavaUnavailable",
     "Running",
+    "ServerMismatch",
     "StartFailed",
     "Topic",
+    "TopicGone",
     "TopicMismatch",
     "all_topics",
     "bootstrap",
     "ensure_topics",
     "events_topic",
+    "heads_topic",
+    "meta_topic",
 ]

@@ -15,7 +15,7 @@ from turnlog.broker.admin import cluster_id, connect
 from turnlog.broker.command import Tools, broker_command, format_command
 from turnlog.broker.diagnosis import Cause, diagnose, read_end, tail
 from turnlog.broker.errors import BrokerUnavailable, HomeUnusable, StartFailed
-from turnlog.broker.home import Home, exclusive, home_of, prepare, writing
+from turnlog.broker.home import Home, exclusive, home_of, is_full, prepare, writing
 from turnlog.broker.jars import ensure_jars
 from turnlog.broker.java import bundled_java, find_java, java_candidates
 from turnlog.broker.launch import GRACE_S, Launched, launch, rotate, run_to_end
@@ -25,7 +25,7 @@ from turnlog.broker.process import end, identity, wait_gone
 from turnlog.broker.settings import HOST, Ports, cluster_id_of, properties_text, server_settings
 from turnlog.broker.state import Running, read_state, write_state
 
-_PORT_TRIES = 5
+_PORT_TRIES = 3
 _POLL_S = 0.02
 _ANSWER_S = 1.0
 
@@ -252,7 +252,8 @@ class EmbeddedBroker:
 
     def _failure(self, reason: str) -> BrokerUnavailable:
         log = read_end(self.home.log)
-        if diagnose(log) is Cause.DISK_FULL:
+        # A full disk takes no last words either.
+        if diagnose(log) is Cause.DISK_FULL or is_full(self.home.path):
             return HomeUnusable(self.home.path, Cause.DISK_FULL.value)
         return StartFailed(reason, tail(log))
 

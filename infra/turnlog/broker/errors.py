@@ -7,14 +7,16 @@
     │   └── BadNamespace(namespace)
     └── BrokerError
         ├── JarMismatch(jar, expected_sha256, found_sha256)
-        ├── TopicMismatch(topic, differences)
+        ├── TopicMismatch(topic, differences, mend)
+        ├── TopicGone(topic)
+        ├── ServerMismatch(broker, differences, mend)
         └── BrokerUnavailable
             ├── JarUnavailable(jar, reason)
             ├── JavaUnavailable(tried, needed)
-            ├── HomeUnusable(path, reason)
+            ├── HomeUnusable(path, reason, variable)
             └── StartFailed(reason, log_tail)
 
-The first two under ``BrokerError`` are refusals: trying again changes nothing.
+The first four under ``BrokerError`` are refusals: trying again changes nothing.
 What is unavailable may be there later, or when what the text says is done.
 """
 
@@ -35,18 +37,25 @@ __all__ = [
     "JarMismatch",
     "JarUnavailable",
     "JavaUnavailable",
+    "ServerMismatch",
     "StartFailed",
+    "TopicGone",
     "TopicMismatch",
 ]
 
 
 class Difference(NamedTuple):
-    """One setting of a topic that is not as it must be, and why it must."""
+    """One setting that is not as it must be, and why it must.
+
+    ``value`` is what ``kafka-configs.sh`` sets it to; ``None`` where ``advice`` says what to do.
+    """
 
     setting: str
     expected: str
     found: str | None
     reason: str
+    value: str | None = None
+    advice: str | None = None
 
     def __str__(self) -> str:
         """``setting: expected x, found y (reason)``."""
@@ -78,12 +87,44 @@ class JarMismatch(BrokerError):
 
 
 class TopicMismatch(BrokerError):
-    """A topic exists with settings under which events would be lost or refused."""
+    """A topic exists with settings under which events would be lost or refused.
 
-    def __init__(self, topic: str, differences: Sequence[Difference]) -> None:
-        super().__init__(f"topic {topic}: " + "; ".join(str(each) for each in differences))
+    ``mend`` holds what to do, commands and advice: one line each.
+    """
+
+    def __init__(
+        self, topic: str, differences: Sequence[Difference], mend: Sequence[str] = ()
+    ) -> None:
+        super().__init__(f"topic {topic}: {_told(differences, mend)}")
         self.topic = topic
         self.differences = tuple(differences)
+        self.mend = tuple(mend)
+
+
+class TopicGone(BrokerError):
+    """A topic that the namespace had is gone: an empty one in its place would hide the loss."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"topic {topic}: the namespace's meta topic names it, and it is not there: it was "
+            "deleted; restore it from a backup, or use another namespace"
+        )
+        self.topic = topic
+
+
+class ServerMismatch(BrokerError):
+    """A broker of the cluster has settings under which events would be lost or refused.
+
+    ``mend`` holds what to do, commands and advice: one line each.
+    """
+
+    def __init__(
+        self, broker: int, differences: Sequence[Difference], mend: Sequence[str] = ()
+    ) -> None:
+        super().__init__(f"broker {broker}: {_told(differences, mend)}")
+        self.broker = broker
+        self.differences = tuple(differences)
+        self.mend = tuple(mend)
 
 
 class JarUnavailable(BrokerUnavailable):
@@ -115,12 +156,16 @@ class JavaUnavailable(BrokerUnavailable):
 
 
 class HomeUnusable(BrokerUnavailable):
-    """The home folder can't hold the broker: not writable, full, or a path Kafka can't take."""
+    """A folder can't hold the broker or its jars: not writable, full, or a path Kafka can't take.
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}; set TURNLOG_HOME to another folder")
+    ``variable`` is the environment variable that names another folder.
+    """
+
+    def __init__(self, path: Path, reason: str, variable: str = "TURNLOG_HOME") -> None:
+        super().__init__(f"{path}: {reason}; set {variable} to another folder")
         self.path = path
         self.reason = reason
+        self.variable = variable
 
 
 class StartFailed(BrokerUnavailable):
@@ -131,3 +176,8 @@ class StartFailed(BrokerUnavailable):
         super().__init__(f"embedded broker: {reason}" + (f"; it wrote:\n{shown}" if shown else ""))
         self.reason = reason
         self.log_tail = log_tail
+
+
+def _told(differences: Sequence[Difference], mend: Sequence[str]) -> str:
+    text = "; ".join(map(str, differences))
+    return text + "".join(f"\n  to mend it: {line}" for line in mend)

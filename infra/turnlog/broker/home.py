@@ -18,6 +18,12 @@ from turnlog.broker.errors import BrokerUnavailable, HomeUnusable
 #: The jars are 45 MB; Kafka stops for good when its folder fills, so there must be room to work.
 MIN_FREE_BYTES = 256 * 1024 * 1024
 
+_FULL_BYTES = 1024 * 1024
+
+#: The environment variables that name the two folders.
+HOME_VARIABLE = "TURNLOG_HOME"
+JARS_VARIABLE = "TURNLOG_JARS"
+
 _LOCK_POLL_S = 0.02
 
 
@@ -71,13 +77,13 @@ def home_of(
     ``XDG_DATA_HOME`` is ignored, as the XDG base directory specification says.
     """
     if path is None:
-        named = env.get("TURNLOG_HOME")
+        named = env.get(HOME_VARIABLE)
         xdg = Path(env.get("XDG_DATA_HOME", ""))
         data = xdg if xdg.is_absolute() else user_home / ".local" / "share"
         path = Path(named).expanduser() if named else data / "turnlog"
     path = path.absolute()
     if jars is None:
-        jars_named = env.get("TURNLOG_JARS")
+        jars_named = env.get(JARS_VARIABLE)
         jars = Path(jars_named).expanduser() if jars_named else path / "jars"
     return Home(path, jars.absolute())
 
@@ -88,10 +94,12 @@ def refuse_path(home: Home) -> None:
     Raises:
         HomeUnusable: ``log.dirs`` is a list with commas, a class path one with colons.
     """
+    inside = home.jars.is_relative_to(home.path)
     if "," in str(home.path):
         raise HomeUnusable(home.path, "expected a path without a comma")
     if os.pathsep in str(home.jars):
-        raise HomeUnusable(home.jars, f"expected a path without {os.pathsep!r}")
+        reason = f"expected a path without {os.pathsep!r}"
+        raise HomeUnusable(home.jars, reason, HOME_VARIABLE if inside else JARS_VARIABLE)
 
 
 def refuse_full(path: Path, free_bytes: int) -> None:
@@ -107,9 +115,14 @@ def refuse_full(path: Path, free_bytes: int) -> None:
         )
 
 
+def is_full(path: Path) -> bool:
+    """Tell whether the disk under a folder has no room to speak of, less than 1 MiB."""
+    return shutil.disk_usage(path).free < _FULL_BYTES
+
+
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals to write below ``path`` into ours.
+def writing(path: Path, variable: str = HOME_VARIABLE) -> Iterator[None]:
+    """Turn the operating system's refusals to write below ``path``, which ``variable`` names.
 
     Raises:
         HomeUnusable: disk full, not writable, read only, no folder.
@@ -119,7 +132,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         found = "the disk is full" if full else f"not writable ({error.strerror or error})"
-        raise HomeUnusable(path, found) from error
+        raise HomeUnusable(path, found, variable) from error
 
 
 def prepare(home: Home) -> None:
@@ -140,7 +153,7 @@ def prepare(home: Home) -> None:
 
 
 @contextmanager
-def exclusive(lock: Path, timeout_s: float | None) -> Iterator[None]:
+def exclusive(lock: Path, timeout_s: float | None, variable: str = HOME_VARIABLE) -> Iterator[None]:
     """Hold ``lock`` against every other process and thread; ``None`` waits without end.
 
     The operating system lets go of it when the holder dies, however it dies, and a program
@@ -150,7 +163,7 @@ def exclusive(lock: Path, timeout_s: float | None) -> Iterator[None]:
         BrokerUnavailable: another one holds it all through ``timeout_s``.
         HomeUnusable: the lock's folder can't be written to.
     """
-    with writing(lock.parent):
+    with writing(lock.parent, variable):
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

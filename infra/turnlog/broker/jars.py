@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turnlog.broker.errors import JarMismatch, JarUnavailable
-from turnlog.broker.home import exclusive, writing
+from turnlog.broker.home import JARS_VARIABLE, exclusive, writing
 from turnlog.broker.lock import Jar, Lock
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def ensure_jars(folder: Path, lock: Lock) -> list[Path]:
     Raises:
         JarMismatch: a file in the cache, or a repository's answer, is not the locked one.
         JarUnavailable: missing, and not to be fetched.
-        HomeUnusable: the cache can't be written to.
+        HomeUnusable: the cache can't be written to, or its disk is full.
     """
     if any(not (folder / jar.file_name).exists() for jar in lock.jars):
-        with exclusive(folder / "fetch.lock", None):
+        with exclusive(folder / "fetch.lock", None, JARS_VARIABLE):
             missing = [jar for jar in lock.jars if not (folder / jar.file_name).exists()]
             if missing:
                 _fetch(folder, missing)
@@ -81,7 +81,7 @@ def _fetch(folder: Path, jars: list[Jar]) -> None:
     for left in folder.glob("fetch-*/"):  # of a process that was killed; the lock is ours now
         shutil.rmtree(left, ignore_errors=True)
     with (
-        writing(folder),
+        writing(folder, JARS_VARIABLE),
         tempfile.TemporaryDirectory(dir=folder, prefix="fetch-") as staging,
     ):
         context = maven(Path(staging))
@@ -106,7 +106,15 @@ def _fetch_one(context: MavenContext, jar: Jar) -> Path:
         # that is full is an OSError too, and has an errno; requests' have none.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise JarUnavailable(jar.coordinate, f"{type(error).__name__}: {error}") from error
+        raise JarUnavailable(jar.coordinate, f"{type(error).__name__}: {_cause(error)}") from error
+
+
+def _cause(error: Exception) -> BaseException:
+    """Give what a failed connection failed of: requests wraps it three times, each text longer."""
+    found: BaseException = error
+    while isinstance(error, OSError) and (found.__cause__ or found.__context__):
+        found = found.__cause__ or found.__context__ or found
+    return found
 
 
 def _verify(path: Path, jar: Jar) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-#: The largest record: an event's stored body may be 8 MiB, the rest is for envelope and batch.
-MAX_RECORD_BYTES: Final = 9 * 1024 * 1024
+from turnlog.events.avro import MAX_RECORD_BYTES
 
 #: Where the one node listens: nothing outside this machine can reach it, for it asks no password.
 HOST: Final = "127.0.0.1"

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from turnlog.broker.errors import BadNamespace, Difference
-from turnlog.broker.settings import MAX_RECORD_BYTES
+from turnlog.broker.rules import (
+    Rule,
+    cleanup_rule,
+    common_rules,
+    in_sync_difference,
+    in_sync_rule,
+    retention_rules,
+)
+from turnlog.log.meta import meta_topic as meta_name
 
 DEFAULT_NAMESPACE: Final = "turnlog"
 
@@ -19,49 +27,49 @@ DEFAULT_PARTITIONS: Final = 12
 _NAMESPACE = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MOST_REPLICAS = 3
 
-
-@dataclass(frozen=True)
-class Rule:
-    """A topic setting that must hold: exactly ``value``, or ``at_least`` that number."""
-
-    setting: str
-    value: str
-    reason: str
-    at_least: bool = False
-
-    def check(self, found: str | None) -> Difference | None:
-        """Compare with what a topic has; ``None`` when it may stay."""
-        if found == self.value:
-            return None
-        if self.at_least and found and found.isdigit() and int(found) >= int(self.value):
-            return None
-        expected = f"at least {self.value}" if self.at_least else self.value
-        return Difference(self.setting, expected, found, self.reason)
+# Hints are small and read to their end when a session is opened: a segment is compacted only when
+# it is full, at Kafka's default of 1 GiB after some million hints.
+_HEADS_SEGMENT_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic as it is to be made; its rules are also what it is checked against later."""
+    """A topic as it is to be made; its rules are also what it is checked against later.
+
+    ``tuning`` is set when it is made and never checked: the user may choose otherwise.
+    """
 
     name: str
     partitions: int
     rules: tuple[Rule, ...]
+    tuning: Mapping[str, str] = field(default_factory=dict)
 
     def settings(self, replicas: int) -> dict[str, str]:
         """Give Kafka's settings for it with that many replicas."""
-        return {rule.setting: rule.value for rule in (*self.rules, in_sync_rule(replicas))}
+        rules = {rule.setting: rule.value for rule in (*self.rules, in_sync_rule(replicas))}
+        return {**self.tuning, **rules}
 
-    def differences(self, found: Found) -> list[Difference]:
+    def differences(self, found: Found, replicas_at_least: int = 1) -> list[Difference]:
         """List all that keeps an existing topic from being used."""
-        checks = [rule.check(found.settings.get(rule.setting)) for rule in self.rules]
-        in_sync = in_sync_rule(found.replicas)
-        checks.append(in_sync.check(found.settings.get(in_sync.setting)))
-        if found.partitions != self.partitions:
-            reason = "a session's partition is its id's hash over this number"
-            checks.insert(
-                0, Difference("partitions", str(self.partitions), str(found.partitions), reason)
-            )
+        checks = [
+            self._partitions(found.partitions),
+            _replicas(found.replicas, replicas_at_least),
+            *(rule.check(found.settings.get(rule.setting)) for rule in self.rules),
+            in_sync_difference(found.replicas, found.settings),
+        ]
         return [each for each in checks if each is not None]
+
+    def _partitions(self, found: int) -> Difference | None:
+        if found == self.partitions:
+            return None
+        return Difference(
+            "partitions",
+            str(self.partitions),
+            str(found),
+            "a record's partition is its key's hash over this number, which never changes",
+            advice=f"use another namespace; or, if the topic had {found} partitions before its "
+            f"first record and nothing says otherwise yet, call ensure_topics(partitions={found})",
+        )
 
 
 @dataclass(frozen=True)
@@ -78,14 +86,13 @@ def replicas_for(brokers: int) -> int:
     return max(1, min(_MOST_REPLICAS, brokers))
 
 
-def in_sync_rule(replicas: int) -> Rule:
-    """Two copies before an acknowledgement, where there is more than one."""
-    return Rule(
-        "min.insync.replicas",
-        "2" if replicas > 1 else "1",
-        "an acknowledged event would be on one broker only",
-        at_least=True,
-    )
+def replicas_needed(brokers: int, wanted: int | None) -> int:
+    """Give the replicas below which an existing topic is refused.
+
+    What was asked for; else 2 where there are two brokers: one would be lost with its broker,
+    and a topic of two with both in sync loses nothing.
+    """
+    return wanted if wanted is not None else min(2, max(1, brokers))
 
 
 def check_namespace(namespace: str) -> None:
@@ -105,28 +112,61 @@ def events_topic(namespace: str, *, layout: int = 0, partitions: int = DEFAULT_P
         BadNamespace: see :func:`check_namespace`.
     """
     check_namespace(namespace)
-    return Topic(
-        f"{namespace}.events.{layout}",
-        partitions,
-        (
-            Rule("cleanup.policy", "delete", "compaction would keep one commit a session"),
-            Rule("retention.ms", "-1", "events would be deleted by age"),
-            Rule("retention.bytes", "-1", "events would be deleted by size"),
-            Rule(
-                "max.message.bytes",
-                str(MAX_RECORD_BYTES),
-                "the largest commit would be refused",
-                at_least=True,
-            ),
-            Rule(
-                "unclean.leader.election.enable",
-                "false",
-                "acknowledged events would be lost in a failover",
-            ),
+    rules = (cleanup_rule("delete"), *retention_rules(), *common_rules())
+    return Topic(f"{namespace}.events.{layout}", partitions, rules)
+
+
+def heads_topic(namespace: str, *, partitions: int = DEFAULT_PARTITIONS) -> Topic:
+    """Describe the topic of hints: where in the log each session's head may be looked for.
+
+    Raises:
+        BadNamespace: see :func:`check_namespace`.
+    """
+    check_namespace(namespace)
+    rules = (cleanup_rule("compact"), *common_rules())
+    tuning = {"segment.bytes": str(_HEADS_SEGMENT_BYTES)}
+    return Topic(f"{namespace}.heads", partitions, rules, tuning)
+
+
+def meta_topic(namespace: str) -> Topic:
+    """Describe the topic that says what the namespace is: one partition, so one order.
+
+    Raises:
+        BadNamespace: see :func:`check_namespace`.
+    """
+    check_namespace(namespace)
+    return Topic(meta_name(namespace), 1, (cleanup_rule("compact"), *common_rules()))
+
+
+def all_topics(
+    namespace: str,
+    *,
+    layouts: Mapping[int, int] | None = None,
+    heads: int = DEFAULT_PARTITIONS,
+) -> list[Topic]:
+    """List what a namespace needs to be written to, in the order in which it is made.
+
+    ``layouts`` holds each layout's partition count, by default layout 0 with 12.
+    """
+    counts = {0: DEFAULT_PARTITIONS} if layouts is None else layouts
+    return [
+        meta_topic(namespace),
+        heads_topic(namespace, partitions=heads),
+        *(
+            events_topic(namespace, layout=layout, partitions=partitions)
+            for layout, partitions in sorted(counts.items())
         ),
+    ]
+
+
+def _replicas(found: int, needed: int) -> Difference | None:
+    if found >= needed:
+        return None
+    return Difference(
+        "replication factor",
+        f"at least {needed}",
+        str(found),
+        "events would be lost with the broker that holds them",
+        advice="raise it with kafka-reassign-partitions.sh --execute and a file that names "
+        "the brokers of each partition",
     )
-
-
-def all_topics(namespace: str) -> list[Topic]:
-    """List what a namespace needs to be written to."""
-    return [events_topic(namespace)]

@@ -14,7 +14,7 @@ from turnlog.events.body import (
     release_body,
     rows_body,
 )
-from turnlog.events.chain import seal_commit
+from turnlog.events.chain import make_commit
 from turnlog.events.commit import MAX_COMMIT_EVENTS, NO_HASH, Commit, Kind
 from turnlog.events.head import Head
 from turnlog.events.header import Header
@@ -110,7 +110,7 @@ class CommitMaker:
         writer: str,
         writer_info: Mapping[str, str],
     ) -> Commit:
-        return seal_commit(
+        return make_commit(
             namespace=self._namespace,
             session_id=self._session_id,
             kind=kind,

@@ -124,7 +124,7 @@ class Ownership:
                 self.phase = Phase.OWNING
         elif self._may_claim_on(commit):
             self._tries += 1
-        else:
+        elif self.phase is not Phase.RELEASED:  # who comes after a release takes nothing away
             self.phase = Phase.LOST
 
     def due(self) -> list[Commit]:

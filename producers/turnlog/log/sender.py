@@ -44,6 +44,15 @@ class Sender:
         """The last fault of the connections."""
         return self._faults.error
 
+    def warm_up(self, timeout_s: float) -> None:
+        """Connect now. Raises BrokerError.
+
+        The first record waits for the producer's id, which the client asks for once it is connected,
+        or half a second later.
+        """
+        with translated("cluster"):
+            self._producer.list_topics(timeout=timeout_s)
+
     def produce(
         self, topic: str, partition: int, key: bytes, value: bytes, failed: Failed | None = None
     ) -> bool:

@@ -38,6 +38,7 @@ from .writer import KafkaWriter
 __all__ = ["KafkaLogStore", "KafkaStore"]
 
 _CLOSE_S = 30.0
+_CONNECT_S = 10.0
 _READ_S = 60.0
 
 
@@ -58,6 +59,7 @@ class KafkaLogStore:
         self._home = frozenset(settings.home_partitions or range(self._partitions))
         self._cluster_id = cluster_id(self._admin)
         self._outlet = Outlet(settings, self._admin, self._partitions, self._home)
+        self._outlet.sender.warm_up(_CONNECT_S)
         self._heads = Heads(settings, self._cluster_id, self._admin, self._outlet.tail)
         self._sessions = SessionReader(settings, self._admin, self._heads)
         self._minted: set[str] = set()

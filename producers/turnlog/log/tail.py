@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 
 _BATCH = 2_000
 _POLL_S = 0.02
+_ASK_S = 5.0
 
 Place = tuple[str, int]
 """A topic and a partition."""
@@ -137,6 +138,9 @@ class Tail:
             new, self._new = self._new, []
         if new:
             with translated("tail"):
+                # A topic that the client doesn't know yet would be asked for after a second only.
+                for topic in {place.topic for place in new}:
+                    consumer.list_topics(topic, timeout=_ASK_S)
                 consumer.incremental_assign(new)
 
     def _poll(self, consumer: Consumer) -> list[Message]:
