@@ -7,23 +7,37 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.session.doubles import UnreliableLogStore
-from tests.session.talk import chunk, say, user
+from tests.session.talk import chunk, run_turn, say, user
 from turnlog.events import (
     Backpressure,
     Closed,
     Draft,
+    Header,
     NotAcknowledged,
     NotDurable,
     OwnedElsewhere,
     StoreFailed,
+    Superseded,
     UnknownSession,
+    event_row,
 )
 from turnlog.kernel import messages
-from turnlog.session import MemoryStore, Session, SessionStore
+from turnlog.session import (
+    FolderLogStore,
+    ForkOrigin,
+    LogStore,
+    MemoryLogs,
+    MemoryLogStore,
+    MemoryStore,
+    Pending,
+    Session,
+    SessionStore,
+)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -147,9 +161,9 @@ def test_a_detach_that_can_not_flush_names_the_events_and_writes_no_release() ->
     assert store.live() == []
     with pytest.raises(Closed):
         say(session, "u4")
-    with pytest.raises(OwnedElsewhere):
-        store.open("s")
-    assert store.open("s", take_over=True).next_seq == 2
+    assert [info.released for info in store.sessions()] == [False]
+    # No other writer can hold it, so its own store needs no take-over.
+    assert store.open("s").next_seq == 2
     store.close()
 
 
@@ -218,3 +232,86 @@ def test_many_threads_append_without_a_gap_or_a_double() -> None:
         event.to_json() for event in session.log.events()
     ]
     store.close()
+
+
+@pytest.fixture(params=["memory", "folder"])
+def logs_of(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], LogStore]:
+    """Makes log stores that share what they keep."""
+    kept = MemoryLogs()
+    return lambda: MemoryLogStore(kept) if request.param == "memory" else FolderLogStore(tmp_path)
+
+
+CHILD = Header.new("c", 1)
+ORIGIN = ForkOrigin("p", 0, b"")
+
+
+def one_row(text: str) -> Pending:
+    """One event to write."""
+    return Pending([event_row({"type": "a", "seq": 0, "time": 1, "data": text})], ())
+
+
+def test_a_fork_that_was_begun_again_is_no_more_its_first_writers(
+    logs_of: Callable[[], LogStore],
+) -> None:
+    first, second = logs_of(), logs_of()
+    old = first.create(CHILD, ORIGIN)
+    old.send(one_row("old"), timeout_s=9)
+    new = second.create(CHILD, ORIGIN)
+    acts: list[Callable[[], object]] = [lambda: old.send(one_row("late"), timeout_s=9), old.born]
+    for act in acts:
+        with pytest.raises(Superseded) as caught:
+            act()
+        assert caught.value.head.writer == second.writer
+    with pytest.raises(UnknownSession):
+        second.read("c")
+    new.send(one_row("new"), timeout_s=9)
+    old.release()
+    old.abandon()
+    new.born()
+    stored = second.read("c")
+    assert [row.events()[0].data for row in stored.rows] == ["new"]
+    assert (stored.head.writer, stored.head.released) == (second.writer, False)
+    with pytest.raises(OwnedElsewhere):
+        first.claim("c", take_over=False)
+    new.release()
+    first.claim("c", take_over=False)[1].release()
+    first.close()
+    second.close()
+
+
+def test_a_session_given_up_without_a_release_is_still_held_for_others(
+    logs_of: Callable[[], LogStore],
+) -> None:
+    first, second = logs_of(), logs_of()
+    writer = first.create(Header.new("s", 1), None)
+    with pytest.raises(OwnedElsewhere):
+        first.claim("s", take_over=False)
+    writer.abandon()
+    with pytest.raises(OwnedElsewhere):
+        second.claim("s", take_over=False)
+    _, again = first.claim("s", take_over=False)
+    with pytest.raises(OwnedElsewhere):
+        first.claim("s", take_over=False)
+    with pytest.raises(Superseded):
+        writer.send(one_row("late"), timeout_s=9)
+    again.release()
+    first.close()
+    second.close()
+
+
+def test_a_failed_import_is_tried_again_here_or_elsewhere() -> None:
+    source = Session.create("s")
+    run_turn(source)
+    log = source.log
+    for tries in (1, 2):
+        logs = UnreliableLogStore()
+        store, other = SessionStore(logs), SessionStore(logs)
+        logs.failures = tries
+        for _ in range(tries):
+            with pytest.raises(StoreFailed):
+                store.import_log(log.header, log.rows)
+            assert [info.released for info in store.sessions()] == [True]
+        assert other.import_log(log.header, log.rows).added == log.next_seq
+        assert store.import_log(log.header, log.rows).added == 0
+        store.close()
+        other.close()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.session.children import run_child, start_child
 from tests.session.talk import chunk, run_turn, say
 from turnlog.events import (
     BrokenLog,
@@ -195,12 +192,10 @@ def test_a_full_disk_is_a_typed_error_and_loses_nothing(tmp_path: Path) -> None:
     run_child(
         tmp_path,
         """
-        import resource
         session = store.create("s")
         session.append("plan/mode", {"n": 1})
         session.flush()
-        limit = os.path.getsize(os.path.join(sys.argv[1], "s.jsonl")) + 1000
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        limit_files(os.path.getsize(path) + 1000)
         session.append("plan/mode", {"n": 2, "x": "y" * 5000})
         for _ in range(2):
             try:
@@ -209,7 +204,7 @@ def test_a_full_disk_is_a_typed_error_and_loses_nothing(tmp_path: Path) -> None:
                 assert error.first_seq == 1
             else:
                 raise SystemExit("the flush succeeded")
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        limit_files(RLIM_INFINITY)
         session.append("plan/mode", {"n": 3})
         session.flush()
         """,
@@ -310,43 +305,18 @@ def test_two_stores_write_different_sessions_of_one_folder(tmp_path: Path) -> No
         assert FolderStore(tmp_path).read(id).next_seq == 20
 
 
-def start_child(folder: Path, body: str) -> subprocess.Popen[str]:
-    """Run code with an open FolderStore `store` in a process of its own."""
-    script = (
-        "import os, signal, sys\n"
-        "from turnlog.events import Draft, StoreFailed, Superseded\n"
-        "from turnlog.session import FolderStore\n"
-        "store = FolderStore(sys.argv[1], window_s=60)\n" + textwrap.dedent(body)
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", script, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ,
-    )
-
-
-def run_child(folder: Path, body: str, expected: int = 0) -> None:
-    """Run code as `start_child` does, to its end."""
-    child = start_child(folder, body)
-    child.communicate()
-    assert child.returncode == expected
-
-
 def test_store_failure_is_a_typed_error_for_new_sessions(tmp_path: Path) -> None:
     run_child(
         tmp_path,
         """
-        import resource
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+        limit_files(10)
         try:
             store.create("s")
         except StoreFailed:
             pass
         else:
             raise SystemExit("created")
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        limit_files(RLIM_INFINITY)
         store.create("s")
         """,
     )

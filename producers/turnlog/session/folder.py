@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from turnlog.events.errors import (
+    BrokenLog,
     BrokerUnavailable,
     DataError,
     OutcomeUnknown,
@@ -23,9 +25,11 @@ from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.jsonl import header_line
 
-from .folder_file import FileEnd, add_rows, cut_torn, make_file, read_file
+from .failpoints import reach
+from .folder_file import FileEnd, SessionFile, make_file
+from .folder_io import LockTimeout, locked, remove, write_whole
 from .folder_names import SUFFIX, file_name
-from .folder_owners import Owner, Owners, sync_folder, write_whole
+from .folder_owners import Owner, Owners
 from .ports import ForkOrigin, LogWriter, Pending, SessionInfo, StoredLog
 
 __all__ = ["FolderLogStore"]
@@ -36,7 +40,10 @@ _LOCK_TIMEOUT_S = 30.0
 
 
 class _Birth(msgspec.Struct, frozen=True):
-    """A marker beside an unborn child's file: of which parent and boundary it is."""
+    """A marker beside an unborn child's file: of which parent and boundary it is.
+
+    A stored format: docs/format.md. A key may be added with a default; nothing else may change.
+    """
 
     session_id: str
     boundary: int | None
@@ -45,21 +52,25 @@ class _Birth(msgspec.Struct, frozen=True):
 class FolderLogStore:
     """Keeps one `.jsonl` file a session in a folder; bookkeeping lies in its `.turnlog` folder.
 
-    Several processes of one machine may share the folder.
+    Several processes of one machine may share the folder. An answer of the file system that is no
+    typed refusal is BrokerUnavailable where something was to be read or locked, and StoreFailed
+    where something was to be written.
     """
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
         self._private = self._path / ".turnlog"
-        try:
+        with _reading(str(self._path)):
             self._owners = Owners(self._private)
-        except OSError as error:
-            raise BrokerUnavailable(f"can't keep sessions in {self._path}: {error}") from error
 
     @property
     def writer(self) -> str:
         """The id of this store object."""
         return self._owners.writer
+
+    def new_id(self) -> str:
+        """A random id."""
+        return uuid.uuid4().hex
 
     @property
     def durable(self) -> bool:
@@ -67,26 +78,17 @@ class FolderLogStore:
         return True
 
     def create(self, header: Header, origin: ForkOrigin | None) -> LogWriter:
-        """Make a file with a header, or go on with an unborn child. Raises SessionExists."""
+        """Make a file with a header, or begin an unborn child again. Raises SessionExists."""
         name = file_name(header.id)
-        with self._locked(self._private / "lock"):
-            birth = self._birth(name)
-            if (self._path / name).exists() and (
-                birth is None or origin is None or birth != _birth_of(origin)
-            ):
-                raise SessionExists(header.id)
-            try:
-                if origin is None:
-                    (self._private / "unborn" / name).unlink(missing_ok=True)
-                else:
-                    # The marker comes first: a child is never shown before it is complete.
-                    born = msgspec.json.encode(_birth_of(origin))
-                    write_whole(self._private / "unborn" / name, born)
-                end = make_file(self._path / name, header_line(header))
-                owner = self._owners.claim(name)
-            except OSError as error:
-                raise StoreFailed(str(error), 0) from error
-        return _FolderWriter(self, name, owner, end)
+        path = self._path / name
+        with _reading(name), locked(self._private / "lock", _LOCK_TIMEOUT_S):
+            if not path.exists():
+                return self._make(name, header, origin)
+            self._check_unborn(name, header.id, origin)
+            with locked(path, _LOCK_TIMEOUT_S):
+                # Another writer of the child may have finished it meanwhile.
+                self._check_unborn(name, header.id, origin)
+                return self._make(name, header, origin)
 
     def claim(self, id: str, *, take_over: bool) -> tuple[StoredLog, LogWriter]:
         """Hold a file for writing; cuts a write that was never acknowledged, and says so.
@@ -94,8 +96,7 @@ class FolderLogStore:
         Raises UnknownSession, OwnedElsewhere, BrokenLog.
         """
         name = file_name(id)
-        self._check_born(id, name)
-        with self._locked(self._path / name):
+        with self._session_file(id) as file:
             owner = self._owners.owner(name)
             if (
                 owner is not None
@@ -103,38 +104,39 @@ class FolderLogStore:
                 and not take_over
                 and self._owners.is_alive(owner)
             ):
-                raise OwnedElsewhere(owner.writer, owner.host, self._last_time_ms(name))
-            header, rows, end = read_file(self._path / name, self._group_path(name))
-            try:
+                raise OwnedElsewhere(owner.writer, owner.host, file.changed_ms)
+            header, rows, end = file.read()
+            with _writing(end.next_seq):
                 if end.torn_bytes:
                     _log.warning(
                         "%s: cut %d bytes that were never acknowledged", name, end.torn_bytes
                     )
-                    cut_torn(self._path / name, self._group_path(name), end)
-                owner = self._owners.claim(name)
-            except OSError as error:
-                raise StoreFailed(str(error), end.next_seq) from error
-        writer = _FolderWriter(self, name, owner, end)
+                file.settle(end)
+                writer = _FolderWriter(self, name, self._owners.claim(name), end)
         return StoredLog(header, rows, writer.head), writer
 
     def read(self, id: str) -> StoredLog:
-        """Read a file up to the end of what was acknowledged. Raises UnknownSession, BrokenLog."""
-        name = file_name(id)
-        self._check_born(id, name)
-        header, rows, end = read_file(self._path / name, self._group_path(name))
-        return StoredLog(header, rows, self._head(name, end))
+        """Read a file up to the end of what was acknowledged. Raises UnknownSession, BrokenLog.
+
+        Waits for a write that is under way.
+        """
+        with self._session_file(id, shared=True) as file:
+            header, rows, end = file.read()
+            return StoredLog(header, rows, self._head(file_name(id), end))
 
     def sessions(self) -> Iterator[SessionInfo]:
         """The born sessions by file name; a file that can't be read is logged and passed over."""
         for path in sorted(self._path.glob(f"*{SUFFIX}")):
-            if self._birth(path.name) is not None:
-                continue
+            name = path.name
             try:
-                header, _, end = read_file(path, self._group_path(path.name))
-            except (DataError, FileNotFoundError) as error:
-                _log.warning("%s is not listed: %s", path.name, error)
+                with _reading(name), locked(path, _LOCK_TIMEOUT_S, shared=True) as handle:
+                    if self._birth(name) is not None:
+                        continue
+                    header, _, end = self._open_file(name, handle).read()
+                    head = self._head(name, end)
+            except (DataError, BrokerUnavailable) as error:
+                _log.warning("%s is not listed: %s", name, error)
                 continue
-            head = self._head(path.name, end)
             yield SessionInfo(header.id, header, head.next_seq, head.released)
 
     def close(self) -> None:
@@ -144,57 +146,106 @@ class FolderLogStore:
     def add(
         self, name: str, owner: Owner, end: FileEnd, pending: Pending, timeout_s: float
     ) -> Head:
-        """Add rows for a writer whose claim still stands; durable. Raises as LogWriter.write."""
+        """Add rows for a writer whose claim still stands; durable. Raises as LogWriter.send."""
         try:
-            with self._owners.locked(self._path / name, timeout_s):
-                self._check_claim(name, owner)
-                group_path = self._group_path(name)
-                add_rows(self._path / name, group_path, end, pending.rows, bool(pending.groups))
-        except TimeoutError:
+            with _writing(end.next_seq), locked(self._path / name, timeout_s) as handle:
+                file = self._open_file(name, handle)
+                self._check_claim(name, owner, end, file)
+                file.add(end, pending.rows, grouped=bool(pending.groups))
+        except LockTimeout:
             raise OutcomeUnknown(end.next_seq) from None
-        except OSError as error:
-            raise StoreFailed(str(error), end.next_seq) from error
         return Head(end.hash, end.next_seq, owner.writer, False)
 
     def release(self, name: str, owner: Owner) -> None:
-        """Note that the owner gave the session up, unless it was taken over."""
-        with self._locked(self._path / name):
-            if self._owners.owner(name) == owner:
-                try:
-                    self._owners.put(name, msgspec.structs.replace(owner, released=True))
-                except OSError as error:
-                    raise StoreFailed(str(error), 0) from error
+        """Note that the owner gave the session up, unless it was taken over.
 
-    def born(self, name: str) -> None:
-        """Show a child to readers."""
-        (self._private / "unborn" / name).unlink(missing_ok=True)
-        sync_folder(self._private / "unborn")
+        Where that can't be noted it is logged: the session then is as after `let_go`.
+        """
+        try:
+            with locked(self._path / name, _LOCK_TIMEOUT_S):
+                reach("folder.release")
+                self._owners.release(name, owner)
+        except (OSError, LockTimeout) as error:
+            _log.warning("%s stays held while this process lives: no release: %s", name, error)
+        self._owners.let_go(owner)
+
+    def let_go(self, owner: Owner) -> None:
+        """Stop writing by a claim: others take it for alive, this store object does not."""
+        self._owners.let_go(owner)
+
+    def born(self, name: str, owner: Owner, end: FileEnd) -> None:
+        """Show a child to readers, if the claim still stands. Raises Superseded."""
+        with _reading(name), locked(self._path / name, _LOCK_TIMEOUT_S) as handle:
+            self._check_claim(name, owner, end, self._open_file(name, handle))
+            reach("folder.born")
+            remove(self._marker(name))
+
+    def _make(self, name: str, header: Header, origin: ForkOrigin | None) -> LogWriter:
+        """Make a file that nobody else can take meanwhile; under its lock where there is one."""
+        with _writing(0):
+            # The claim comes first: a writer of the file that is replaced then writes no more.
+            owner = self._owners.claim(name)
+            try:
+                reach("folder.make-claimed")
+                # A note or marker of a file that was taken away would hide what is written now.
+                remove(self._note(name))
+                if origin is None:
+                    remove(self._marker(name))
+                else:
+                    # Before the file: a child is never shown before it is complete.
+                    write_whole(self._marker(name), msgspec.json.encode(_birth_of(origin)))
+                reach("folder.make-marked")
+                end = make_file(self._path / name, header_line(header))
+                reach("folder.made")
+            except BaseException:
+                self._owners.let_go(owner)
+                raise
+        return _FolderWriter(self, name, owner, end)
 
     @contextmanager
-    def _locked(self, path: Path) -> Iterator[None]:
+    def _session_file(self, id: str, *, shared: bool = False) -> Iterator[SessionFile]:
+        """The locked file of a born session. Raises UnknownSession, BrokerUnavailable."""
+        name = file_name(id)
+        with _reading(name), ExitStack() as stack:
+            try:
+                handle = stack.enter_context(
+                    locked(self._path / name, _LOCK_TIMEOUT_S, shared=shared)
+                )
+            except FileNotFoundError:
+                raise UnknownSession(id) from None
+            if self._birth(name) is not None:
+                raise UnknownSession(id)
+            yield self._open_file(name, handle)
+
+    def _open_file(self, name: str, handle: int) -> SessionFile:
+        return SessionFile(name, handle, self._note(name))
+
+    def _check_claim(self, name: str, owner: Owner, end: FileEnd, file: SessionFile) -> None:
+        if self._owners.owner(name) == owner:
+            return
         try:
-            with self._owners.locked(path, _LOCK_TIMEOUT_S):
-                yield
-        except TimeoutError as error:
-            raise BrokerUnavailable(f"{path}: {error}") from None
+            _, _, end = file.read()
+        except DataError as error:
+            _log.warning("%s was taken over, and is broken: %s", name, error)
+        raise Superseded(self._head(name, end), ())
 
-    def _check_claim(self, name: str, owner: Owner) -> None:
-        if self._owners.owner(name) != owner:
-            _, _, end = read_file(self._path / name, self._group_path(name))
-            raise Superseded(self._head(name, end), ())
-
-    def _check_born(self, id: str, name: str) -> None:
-        if not (self._path / name).exists() or self._birth(name) is not None:
-            raise UnknownSession(id)
+    def _check_unborn(self, name: str, id: str, origin: ForkOrigin | None) -> None:
+        birth = self._birth(name)
+        if birth is None or origin is None or birth != _birth_of(origin):
+            raise SessionExists(id)
 
     def _birth(self, name: str) -> _Birth | None:
         try:
-            data = (self._private / "unborn" / name).read_bytes()
+            return msgspec.json.decode(self._marker(name).read_bytes(), type=_Birth)
         except FileNotFoundError:
             return None
-        return msgspec.json.decode(data, type=_Birth)
+        except msgspec.MsgspecError as error:
+            raise BrokenLog(f"{name}: its marker of an unborn child: {error}") from None
 
-    def _group_path(self, name: str) -> Path:
+    def _marker(self, name: str) -> Path:
+        return self._private / "unborn" / name
+
+    def _note(self, name: str) -> Path:
         return self._private / "groups" / name
 
     def _head(self, name: str, end: FileEnd) -> Head:
@@ -202,9 +253,6 @@ class FolderLogStore:
         if owner is None:
             return Head(end.hash, end.next_seq, "", True)
         return Head(end.hash, end.next_seq, owner.writer, owner.released)
-
-    def _last_time_ms(self, name: str) -> int:
-        return (self._path / name).stat().st_mtime_ns // 1_000_000
 
 
 class _FolderWriter:
@@ -222,22 +270,54 @@ class _FolderWriter:
         """The last durable head."""
         return self._head
 
-    def write(self, pending: Pending, *, timeout_s: float) -> Head:
+    @property
+    def sent_seq(self) -> int:
+        """The end of the durable rows."""
+        return self._head.next_seq
+
+    def watch(
+        self, durable: Callable[[Head], object], lost: Callable[[Superseded], object]
+    ) -> None:
+        """Nothing to tell: `send` does it all."""
+
+    def send(self, pending: Pending, *, timeout_s: float) -> None:
         """Add rows and fsync. Raises Superseded, OutcomeUnknown, StoreFailed."""
         self._head = self._store.add(self._name, self._owner, self._end, pending, timeout_s)
+
+    def wait(self, seq: int, *, timeout_s: float) -> Head:
+        """The rows became durable in `send`."""
         return self._head
 
     def born(self) -> None:
-        """Show the child to readers."""
-        self._store.born(self._name)
+        """Show the child to readers. Raises Superseded."""
+        self._store.born(self._name, self._owner, self._end)
 
     def release(self) -> None:
         """Give the file up."""
         self._store.release(self._name, self._owner)
 
     def abandon(self) -> None:
-        """Stop writing; the record stays this store object's until it ends."""
+        """Stop writing; for others the record stays this store object's until it ends."""
+        self._store.let_go(self._owner)
 
 
 def _birth_of(origin: ForkOrigin) -> _Birth:
     return _Birth(origin.session_id, origin.boundary)
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Translate what the file system says to a reader or to one who asks for a lock."""
+    try:
+        yield
+    except (OSError, LockTimeout) as error:
+        raise BrokerUnavailable(f"can't use {what}: {error}") from error
+
+
+@contextmanager
+def _writing(first_seq: int) -> Iterator[None]:
+    """Translate what the file system says to a writer."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreFailed(str(error), first_seq) from error

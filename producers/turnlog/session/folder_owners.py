@@ -9,23 +9,27 @@ and writes nothing.
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import socket
-import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from .folder_io import remove, unlock, write_whole
+from .process_fork import tell_after_fork
+
 __all__ = ["Owner", "Owners"]
 
-_RETRY_S = 0.005
+_log = logging.getLogger(__name__)
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """An owner record: which claim of which writer holds a session."""
+    """An owner record: which claim of which writer holds a session.
+
+    A stored format: docs/format.md. A key may be added with a default; nothing else may change.
+    """
 
     writer: str
     nonce: str
@@ -39,33 +43,15 @@ class Owners:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._held: set[str] = set()
         self.writer = uuid.uuid4().hex
         for name in ("owners", "writers", "unborn", "groups"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "lock").touch()
-        self._alive = os.open(self._writer_file(self.writer), os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._alive, fcntl.LOCK_EX)
-
-    @contextmanager
-    def locked(self, path: Path, timeout_s: float) -> Iterator[None]:
-        """Hold a file's lock, which every claim of it and every write to it takes for a moment.
-
-        Raises TimeoutError when the time is up.
-        """
-        handle = os.open(path, os.O_RDWR)
-        try:
-            deadline = time.monotonic() + timeout_s
-            while True:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise TimeoutError("another process holds the lock") from None
-                    time.sleep(_RETRY_S)
-            yield
-        finally:
-            os.close(handle)
+        alive = os.open(self._writer_file(self.writer), os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        self._alive: int | None = alive
+        tell_after_fork(self)
 
     def owner(self, name: str) -> Owner | None:
         """The owner record of a file; None where there is none or it can't be read."""
@@ -75,25 +61,37 @@ class Owners:
             return None
 
     def claim(self, name: str) -> Owner:
-        """Make this store object the owner; the caller holds the file's lock."""
+        """Make this store object the owner; the caller holds the file's lock, if there is one."""
         owner = Owner(self.writer, uuid.uuid4().hex, socket.gethostname(), os.getpid())
-        self.put(name, owner)
+        self._put(name, owner)
+        self._held.add(owner.nonce)
         return owner
 
-    def put(self, name: str, owner: Owner) -> None:
-        """Write an owner record, whole or not at all."""
-        write_whole(self._folder / "owners" / name, msgspec.json.encode(owner))
+    def release(self, name: str, owner: Owner) -> None:
+        """Note that the owner gave the file up, unless it was taken over; under the file's lock."""
+        if self.owner(name) != owner:
+            return
+        try:
+            self._put(name, msgspec.structs.replace(owner, released=True))
+        except OSError:
+            # A full disk has no room for a record, but room to remove one: then nobody owns it.
+            remove(self._folder / "owners" / name)
+
+    def let_go(self, owner: Owner) -> None:
+        """Forget a claim: this store object won't write by it any more."""
+        self._held.discard(owner.nonce)
 
     def is_alive(self, owner: Owner) -> bool:
-        """Tell whether the owner's store object still lives."""
+        """Tell whether whoever made this claim may still write by it."""
         if owner.writer == self.writer:
-            return True
+            return owner.nonce in self._held
         try:
             handle = os.open(self._writer_file(owner.writer), os.O_RDWR)
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Shared: two who ask at once must not take each other for the owner.
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
         else:
@@ -102,33 +100,25 @@ class Owners:
             os.close(handle)
 
     def close(self) -> None:
-        """Give the sign of life up; once."""
-        self._writer_file(self.writer).unlink(missing_ok=True)
-        os.close(self._alive)
+        """Give the sign of life up; once. Nothing in a forked child: it is the parent's."""
+        if self._alive is None:
+            return
+        try:
+            self._writer_file(self.writer).unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("the file of writer %s stays behind: %s", self.writer, error)
+        finally:
+            unlock(self._alive)
+            self._alive = None
+
+    def forked(self) -> None:
+        """Hear, in a forked child, that it must not keep the parent's sign of life up."""
+        if self._alive is not None:
+            os.close(self._alive)
+            self._alive = None
+
+    def _put(self, name: str, owner: Owner) -> None:
+        write_whole(self._folder / "owners" / name, msgspec.json.encode(owner))
 
     def _writer_file(self, writer: str) -> Path:
         return self._folder / "writers" / writer
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a small file so that it is there whole or as it was before, after any crash."""
-    draft = path.with_name(f"{path.name[:200]}.{uuid.uuid4().hex}.new")
-    try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

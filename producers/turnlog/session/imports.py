@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import NamedTuple
 
-from turnlog.events.errors import ImportConflict, SessionExists
+from turnlog.events.errors import ImportConflict, SessionExists, StoreFailed
 from turnlog.events.header import Header
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.rows import expand
@@ -34,7 +34,10 @@ class ImportResult(NamedTuple):
 def import_log(logs: LogStore, restored: Restored) -> ImportResult:
     """Store a checked log, or add what a stored one lacks at its end; then release it.
 
-    Raises ImportConflict naming the first difference, OwnedElsewhere; nothing is then changed.
+    After any failure it may be called again: of what was stored it adds what is missing.
+
+    Raises ImportConflict naming the first difference, OwnedElsewhere (nothing is then changed),
+    and as LogWriter's `send` and `wait`.
     """
     header, end = restored.header, restored.first_live_seq
     try:
@@ -57,13 +60,16 @@ def _add_missing(logs: LogStore, restored: Restored) -> ImportResult:
         return ImportResult(id, end, end)
     claimed, writer = logs.claim(id, take_over=False)
     start = claimed.head.next_seq
-    # Whoever wrote between the read and the claim may have written something else.
-    moved = islice(expand(claimed.rows), stored.head.next_seq, None)
-    for other in moved:
-        mine_now = restored.rows.event(other.seq)
-        if mine_now is not None and not deep_equal(mine_now.to_json(), other.to_json()):
-            writer.release()
-            raise ImportConflict(id, other.seq)
+    try:
+        # Whoever wrote between the read and the claim may have written something else.
+        moved = islice(expand(claimed.rows), stored.head.next_seq, None)
+        for other in moved:
+            mine_now = restored.rows.event(other.seq)
+            if mine_now is not None and not deep_equal(mine_now.to_json(), other.to_json()):
+                raise ImportConflict(id, other.seq)
+    except BaseException:
+        writer.release()
+        raise
     _write_from(writer, restored, start)
     return ImportResult(id, min(start, end), end)
 
@@ -72,7 +78,11 @@ def _write_from(writer: LogWriter, restored: Restored, start: int) -> None:
     try:
         rows = restored.rows.rows(start)
         if rows:
-            writer.write(Pending(rows, ()), timeout_s=_TIMEOUT_S)
+            writer.send(Pending(rows, ()), timeout_s=_TIMEOUT_S)
+            writer.wait(restored.first_live_seq, timeout_s=_TIMEOUT_S)
+    except StoreFailed:
+        writer.release()  # it has taken nothing, so anyone may go on from what is there
+        raise
     except BaseException:
         writer.abandon()
         raise

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 
 from turnlog.events.errors import (
@@ -28,13 +28,22 @@ class _Entry:
     """One kept log, and who may write it."""
 
     def __init__(self, header: Header, origin: ForkOrigin | None, writer: str) -> None:
+        self.host = socket.gethostname()
+        self.begin(header, origin, writer)
+
+    def begin(self, header: Header, origin: ForkOrigin | None, writer: str) -> None:
+        """Be an empty log of this writer's."""
         self.header = header
         self.origin = origin
         self.rows: list[Row] = []
-        self.head = Head(sha256(header.text).digest(), 0, writer, False)
-        self.host = socket.gethostname()
         self.last_time_ms = time.time_ns() // 1_000_000
-        self.claim = object()  # a new one at each claim: an older claim's writer is superseded
+        self.take(Head(sha256(header.text).digest(), 0, writer, False))
+
+    def take(self, head: Head) -> None:
+        """Have a new claim, which supersedes the writer of an older one; `head` names its owner."""
+        self.head = head
+        self.claim = object()
+        self.is_written = True  # until the claim's writer stops
 
     @property
     def born(self) -> bool:
@@ -67,19 +76,27 @@ class MemoryLogStore:
         """The id of this store object."""
         return self._writer
 
+    def new_id(self) -> str:
+        """A random id."""
+        return uuid.uuid4().hex
+
     @property
     def durable(self) -> bool:
         """Whether the logs outlive this store object."""
         return self._durable
 
     def create(self, header: Header, origin: ForkOrigin | None) -> LogWriter:
-        """Make an empty log, or go on with an unborn child. Raises SessionExists."""
+        """Make an empty log, or begin an unborn child again. Raises SessionExists."""
         with self._logs.lock:
             entry = self._logs.entries.get(header.id)
-            if entry is not None and not entry.is_unborn(origin):
+            if entry is None:
+                entry = _Entry(header, origin, self._writer)
+                self._logs.entries[header.id] = entry
+            elif entry.is_unborn(origin):
+                # The same entry, so that a writer that began it is told.
+                entry.begin(header, origin, self._writer)
+            else:
                 raise SessionExists(header.id)
-            entry = _Entry(header, origin, self._writer)
-            self._logs.entries[header.id] = entry
             return _MemoryWriter(self._logs, entry, forget=not self._durable)
 
     def claim(self, id: str, *, take_over: bool) -> tuple[StoredLog, LogWriter]:
@@ -87,10 +104,10 @@ class MemoryLogStore:
         with self._logs.lock:
             entry = self._born(id)
             head = entry.head
-            if not head.released and not take_over:
+            held = not head.released and (entry.is_written or head.writer != self._writer)
+            if held and not take_over:
                 raise OwnedElsewhere(head.writer, entry.host, entry.last_time_ms)
-            entry.claim = object()
-            entry.head = head._replace(writer=self._writer, released=False)
+            entry.take(head._replace(writer=self._writer, released=False))
             stored = StoredLog(entry.header, tuple(entry.rows), entry.head)
             return stored, _MemoryWriter(self._logs, entry, forget=False)
 
@@ -135,7 +152,17 @@ class _MemoryWriter:
         """The last head of this claim."""
         return self._head
 
-    def write(self, pending: Pending, *, timeout_s: float) -> Head:
+    @property
+    def sent_seq(self) -> int:
+        """The end of the kept rows."""
+        return self._head.next_seq
+
+    def watch(
+        self, durable: Callable[[Head], object], lost: Callable[[Superseded], object]
+    ) -> None:
+        """Nothing to tell: `send` does it all."""
+
+    def send(self, pending: Pending, *, timeout_s: float) -> None:
         """Add the rows. Raises Superseded."""
         with self._logs.lock:
             self._check_claim()
@@ -149,11 +176,15 @@ class _MemoryWriter:
             self._set_head(
                 entry.head._replace(hash=digest.digest(), next_seq=last.first_seq + last.count)
             )
-            return self._head
+
+    def wait(self, seq: int, *, timeout_s: float) -> Head:
+        """The rows were added by `send`."""
+        return self._head
 
     def born(self) -> None:
-        """Show the child to readers."""
+        """Show the child to readers. Raises Superseded."""
         with self._logs.lock:
+            self._check_claim()
             self._entry.origin = None
 
     def release(self) -> None:
@@ -166,7 +197,10 @@ class _MemoryWriter:
                 self._logs.entries.pop(self._entry.header.id, None)
 
     def abandon(self) -> None:
-        """Stop writing; the log stays held by a writer that is gone."""
+        """Stop writing; for other stores the log stays held by this one."""
+        with self._logs.lock:
+            if self._entry.claim is self._claim:
+                self._entry.is_written = False
 
     def _check_claim(self) -> None:
         if self._entry.claim is not self._claim:
