@@ -31,8 +31,8 @@ from turnlog.broker import (
 )
 from turnlog.broker.admin import Cluster, connect
 from turnlog.broker.ports import free_ports
-from turnlog.events.avro import SCHEMAS
 from turnlog.events.errors import BrokerError, BrokerUnavailable
+from turnlog.events.published import PUBLISHED_SCHEMAS
 from turnlog.log import KafkaSettings
 from turnlog.log.meta import Meta, heads_record, layout_record, read_meta
 from turnlog.log.reader import partition_ends
@@ -82,7 +82,7 @@ def test_missing_topics_are_made_as_described_and_written_down(kafka: str, names
     assert sorted(ensured.made) == sorted(names)
     assert topics_of(kafka, namespace) == dict(zip(names, (1, 12, 12), strict=True))
     assert (ensured.meta.layouts, ensured.meta.heads) == ({0: 12}, 12)
-    assert {id.fingerprint: text for id, text in ensured.meta.schemas.items()} == SCHEMAS
+    assert {id.fingerprint: text for id, text in ensured.meta.schemas.items()} == PUBLISHED_SCHEMAS
     found = Cluster(KafkaSettings(bootstrap=kafka), 10.0).find(all_topics(namespace))
     for topic in all_topics(namespace):
         wanted = topic.settings(found[topic.name].replicas)
@@ -94,7 +94,7 @@ def test_missing_topics_are_made_as_described_and_written_down(kafka: str, names
 def test_a_second_call_makes_and_writes_nothing(kafka: str, namespace: str) -> None:
     first = ensure_topics(kafka, namespace, partitions=2)
     end = meta_end(kafka, namespace)
-    assert end == 2 + len(SCHEMAS)
+    assert end == 2 + len(PUBLISHED_SCHEMAS)
     second = ensure_topics(kafka, namespace)
     assert second.made == ()
     assert second.meta == first.meta

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from turnlog.broker import ensure_topics
 from turnlog.broker.ports import free_ports
-from turnlog.events.avro import SCHEMAS
 from turnlog.events.errors import BrokenLog, BrokerError, BrokerUnavailable, NewerThanReader
+from turnlog.events.published import PUBLISHED_SCHEMAS
 from turnlog.log import KafkaSettings
 from turnlog.log.meta import (
     Meta,
@@ -183,8 +183,8 @@ def test_every_schema_of_this_version_is_kept_by_fingerprint_and_sha_256(
 ) -> None:
     ensure_topics(settings.bootstrap, settings.namespace, partitions=1)
     meta = read_meta(settings)
-    assert len(meta.schemas) == len(SCHEMAS) > 0
-    for fingerprint, text in SCHEMAS.items():
+    assert len(meta.schemas) == len(PUBLISHED_SCHEMAS) > 0
+    for fingerprint, text in PUBLISHED_SCHEMAS.items():
         assert meta.schema(fingerprint) == text
         assert json.loads(text)["type"] == "record"
     for id, text in meta.schemas.items():

@@ -20,7 +20,7 @@ from turnlog.broker.topics import (
     replicas_for,
     replicas_needed,
 )
-from turnlog.events.avro import SCHEMAS
+from turnlog.events.published import PUBLISHED_SCHEMAS
 from turnlog.log.meta import Meta, missing_records, read_meta
 from turnlog.log.settings import KafkaSettings
 
@@ -119,7 +119,7 @@ def ensure_topics(
     )
     standing.stand([first], Meta())
     meta, plan = standing.settle(partitions)
-    records = missing_records(meta, plan.layouts, plan.heads, SCHEMAS)
+    records = missing_records(meta, plan.layouts, plan.heads, PUBLISHED_SCHEMAS)
     if records:
         cluster.publish(first.name, records)
         meta = standing.read()

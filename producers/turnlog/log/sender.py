@@ -47,8 +47,8 @@ class Sender:
     def warm_up(self, timeout_s: float) -> None:
         """Connect now. Raises BrokerError.
 
-        The first record waits for the producer's id, which the client asks for once it is connected,
-        or half a second later.
+        The first record waits for the producer's id, which the client asks for as soon as it is
+        connected, or else half a second later.
         """
         with translated("cluster"):
             self._producer.list_topics(timeout=timeout_s)

@@ -9,7 +9,10 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from turnlog.events.body import Fork
+from turnlog.events.error_text import shown
 from turnlog.events.errors import (
+    BadShape,
+    LayoutMismatch,
     OwnedElsewhere,
     SessionExists,
     UnknownSession,
@@ -23,6 +26,7 @@ from turnlog.session.store import SessionStore
 from .commits import CommitMaker
 from .heads import Heads
 from .hints import HintKeeper, Place
+from .meta import read_meta
 from .outlet import Outlet
 from .partitioner import partition_of
 from .reader import (
@@ -55,8 +59,8 @@ class KafkaLogStore:
         self._writer = uuid.uuid4().hex
         self._writer_info = default_writer_info()
         self._admin = AdminClient(settings.admin())
-        self._partitions = partition_count(self._admin, self._topic)
-        self._home = frozenset(settings.home_partitions or range(self._partitions))
+        self._partitions = _check_layout(settings, self._admin)
+        self._home = _home(settings, self._partitions)
         self._cluster_id = cluster_id(self._admin)
         self._outlet = Outlet(settings, self._admin, self._partitions, self._home)
         self._outlet.sender.warm_up(_CONNECT_S)
@@ -218,3 +222,22 @@ class KafkaStore(SessionStore):
 
     def __init__(self, settings: KafkaSettings, **options: Any) -> None:
         super().__init__(KafkaLogStore(settings), **options)
+
+
+def _check_layout(settings: KafkaSettings, admin: AdminClient) -> int:
+    """The layout's partitions, if the topic has as many as `meta` says. Raises LayoutMismatch."""
+    found = partition_count(admin, settings.events_topic)
+    expected = read_meta(settings, admin=admin).layouts.get(settings.layout)
+    if found != expected:
+        raise LayoutMismatch(settings.events_topic, expected, found)
+    return found
+
+
+def _home(settings: KafkaSettings, partitions: int) -> frozenset[int]:
+    """The partitions that new ids are minted for. Raises BadShape."""
+    home = settings.home_partitions
+    if home is None:
+        return frozenset(range(partitions))
+    if not home or not all(0 <= partition < partitions for partition in home):
+        raise BadShape("home_partitions", f"numbers from 0 to {partitions - 1}", shown(home))
+    return frozenset(home)
