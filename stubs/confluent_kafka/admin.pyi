@@ -162,6 +162,13 @@ class AdminClient:
         request_timeout: float = ...,
         validate_only: bool = ...,
     ) -> dict[str, Future[None]]: ...
+    def delete_records(
+        self,
+        topic_partition_offsets: list[TopicPartition],
+        *,
+        operation_timeout: float = ...,
+        request_timeout: float = ...,
+    ) -> dict[TopicPartition, Future[Any]]: ...
     def create_partitions(
         self,
         new_partitions: list[NewPartitions],
