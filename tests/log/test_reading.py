@@ -9,7 +9,7 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.log.conftest import Stores
-from turnlog.events import LogStartCut, UnknownSession
+from turnlog.events import LogEndPassed, LogStartCut, UnknownSession
 from turnlog.events.hint import Hint, encode_hint
 from turnlog.kernel.ledger import VerdictKind
 from turnlog.log import FromOffset, FromTime, KafkaSettings, LogRecord, PartitionLog, partition_of
@@ -152,6 +152,18 @@ def test_a_start_before_the_log_s_start_is_refused_with_the_lost_range(
     assert (cut.value.asked_offset, cut.value.log_start_offset) == (0, 3)
     with pytest.raises(LogStartCut):
         stores().open("s", take_over=True)
+
+
+def test_a_start_behind_the_log_s_end_is_refused(stores: Stores, settings: KafkaSettings) -> None:
+    talk(stores().create("s"), 2)
+    partition = partition_of("s", PARTITIONS)
+    with PartitionLog(settings, partition, FromOffset(3)) as log:
+        assert list(log.records()) == []
+        position = log.position
+    for start in (FromOffset(4), position._replace(offset=9)):
+        with pytest.raises(LogEndPassed) as passed:
+            PartitionLog(settings, partition, start)
+        assert (passed.value.asked_offset, passed.value.log_end_offset) == (start.offset, 3)
 
 
 def test_a_cut_log_without_a_hint_shows_no_session_as_whole(

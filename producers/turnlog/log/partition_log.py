@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from turnlog.events.errors import LogStartCut, UnknownSession
+from turnlog.events.errors import LogEndPassed, LogStartCut, UnknownSession
 from turnlog.events.head import Head
 from turnlog.kernel.ledger import Ledger, Verdict, VerdictKind
 
@@ -58,8 +58,10 @@ class PartitionLog:
     """Reads one partition of the layout in offset order; a context manager.
 
     From the start of a whole log every verdict is proven. From inside it a session's commits are
-    `unproven` until `learn` has read its past. Raises LogStartCut where the start lies before what
-    the log still has, BrokerError.
+    `unproven` until `learn` has read its past.
+
+    Raises LogStartCut where the start lies before what the log still has, LogEndPassed where behind
+    its end, BrokerError.
     """
 
     def __init__(
@@ -72,10 +74,12 @@ class PartitionLog:
         self._topic = settings.events_topic
         self._partition = partition
         self._admin = AdminClient(settings.admin())
-        low, _ = partition_ends(self._admin, self._topic, partition)
+        low, end = partition_ends(self._admin, self._topic, partition)
         offset = self._offset(start)
         if offset < low:
             raise LogStartCut(offset, low)
+        if offset > end:
+            raise LogEndPassed(offset, end)
         if isinstance(start, Position):
             self._ledger = Ledger(
                 settings.namespace,

@@ -110,13 +110,15 @@ class KafkaLogStore:
         writer = self._follow(id, hint)
         try:
             log = writer.log
-            if not log.exists:
-                fork = None if origin is None else Fork(*origin)
-                writer.open(header, fork)
-            elif origin is None or log.is_born or not log.is_fork_of(origin):
-                raise SessionExists(id)
+
+            def check_unborn() -> None:
+                if origin is None or log.is_born or not log.is_fork_of(origin):
+                    raise SessionExists(id)
+
+            if log.exists:
+                writer.claim(check_unborn)
             else:
-                writer.claim()
+                writer.open(header, None if origin is None else Fork(*origin))
             writer.show(complete=origin is None)
         except BaseException:
             writer.abandon()
@@ -133,10 +135,13 @@ class KafkaLogStore:
             log = writer.log
             if not log.is_born:
                 raise UnknownSession(id)
-            head = log.head
-            if not (head.released or head.writer == self._writer or take_over):
-                raise OwnedElsewhere(head.writer, log.owner_host, log.last_time_ms)
-            writer.claim()
+
+            def check_free() -> None:
+                head = log.head
+                if not (head.released or head.writer == self._writer or take_over):
+                    raise OwnedElsewhere(head.writer, log.owner_host, log.last_time_ms)
+
+            writer.claim(check_free)
             stored = log.stored()
             writer.show(complete=True, rows=stored.rows)
         except BaseException:

@@ -184,9 +184,15 @@ class KafkaWriter:
             self._produce()
         self._hold(SessionExists(header.id))
 
-    def claim(self) -> None:
-        """Take the session, from whoever has it. Raises Conflict, OutcomeUnknown, BrokerError."""
+    def claim(self, check: Callable[[], object]) -> None:
+        """Take the session, from whoever has it, unless `check` raises.
+
+        `check` looks at the log as it stands at the claim: the tail moves it until then.
+
+        Raises Conflict, OutcomeUnknown, BrokerError, and what `check` does.
+        """
         with self._lock:
+            check()
             self._ownership.claim(self._log.head)
             self._produce()
         self._hold(None)
