@@ -17,7 +17,7 @@ from turnlog.events.body import (
     release_body,
     rows_body,
 )
-from turnlog.events.chain import seal_commit
+from turnlog.events.chain import make_commit
 from turnlog.events.commit import NO_HASH, NONCE_BYTES, Commit, Kind
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
@@ -99,6 +99,6 @@ class SessionWriter:
             "writer": "w",
             "prev_hash": self.hash,
         }
-        commit = seal_commit(**(common | fields))
+        commit = make_commit(**(common | fields))
         self.hash, self.next_seq = commit.hash, commit.next_seq
         return commit

@@ -115,7 +115,7 @@ def test_a_log_without_turns_can_be_forked_anywhere() -> None:
 def test_the_last_closed_turn_is_where_an_open_one_is_left_out() -> None:
     log = log_of(user(), *TURN, user("next"), turn_start(2), step_start(2))
     assert plan_fork(log, LAST_CLOSED_TURN).seed_length == 6
-    assert plan_fork(log_of(*TURN, user("next")), LAST_CLOSED_TURN).seed_length == 5
+    assert plan_fork(log_of(*TURN, user("next")), "last-closed-turn").seed_length == 5
 
 
 def test_without_a_closed_turn_nothing_is_inherited() -> None:

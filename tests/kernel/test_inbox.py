@@ -266,8 +266,9 @@ def test_a_message_that_is_pending_is_refused(id: str) -> None:
             plan_prepend(found, target, _message(id))
     with pytest.raises(BadShape, match="inserted: "):
         plan_replace(found, "b", _message(id))
-    with pytest.raises(BadShape, match="inserted: "):
+    with pytest.raises(BadShape, match="inserted: ") as caught:
         plan_splice(found, "next-turn", 9, 0, [_message("q"), _message("q")])
+    assert caught.value.found == "'q'"
 
 
 @pytest.mark.parametrize(
@@ -280,10 +281,12 @@ def test_what_is_no_user_message_is_refused(message: Any) -> None:
 
 def test_an_unknown_target_is_refused() -> None:
     later: Any = "later"
-    with pytest.raises(BadShape, match=r"^target: "):
+    with pytest.raises(BadShape, match=r"^target: ") as caught:
         plan_splice(Inbox(), later, 0)
-    with pytest.raises(BadShape, match=r"^target: "):
+    assert caught.value.found == "'later'"
+    with pytest.raises(BadShape, match=r"^target: ") as caught:
         plan_claim(Inbox(), later)
+    assert caught.value.found == "'later'"
 
 
 def test_a_planned_change_does_not_follow_the_callers_list() -> None:

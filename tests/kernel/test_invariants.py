@@ -96,11 +96,14 @@ def test_pending_calls_stand_in_call_order_until_their_result_or_the_steps_end()
         ([*OPEN_STEP, step_start(1, 2)], (2, "step-closed")),
         ([turn_start(), step_end()], (1, "step-open")),
         ([*OPEN_STEP, step_end(1, 2)], (2, "step-named")),
+        ([*OPEN_STEP, step_end(2, 1)], (2, "turn-named")),
         ([turn_start(), chunk()], (1, "step-open")),
         ([*OPEN_STEP, chunk(step=2)], (2, "step-named")),
         ([*OPEN_STEP, chunk(turn=2)], (2, "turn-named")),
         ([turn_start(), says()], (1, "step-open")),
         ([*OPEN_STEP, call(step=2)], (2, "step-named")),
+        ([*OPEN_STEP, call(turn=2)], (2, "turn-named")),
+        ([*OPEN_STEP, call(), result(turn=2)], (3, "turn-named")),
         ([*OPEN_STEP, call(5)], (2, "call-id")),
         ([*OPEN_STEP, result()], (2, "call-pending")),
         ([*OPEN_STEP, call("d"), result("c")], (3, "call-pending")),
@@ -321,6 +324,10 @@ def test_a_copy_stands_where_its_fold_stands() -> None:
         fold.check(event)
     assert not fold.state.ok
     assert fold.copy().state == fold.state
+    (wrong,) = events(log_of({**turn_end(9), "seq": 9}))
+    assert fold.copy().check(wrong) == fold.check(wrong) != ()
+    (wrong,) = events(log_of({**step_end(9, 9), "seq": 10}))
+    assert fold.copy().check(wrong) == fold.check(wrong) != ()
 
 
 @given(sound_logs())

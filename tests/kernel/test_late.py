@@ -141,7 +141,8 @@ def test_a_message_that_is_no_result_of_the_call_is_refused(message: Any) -> Non
 def test_a_message_of_another_call_is_refused_at_its_source() -> None:
     with pytest.raises(BadShape) as caught:
         late_result(interrupted(), 1, 1, "c", result_message("d"))
-    assert caught.value.field == "message.source.callId"
+    error = caught.value
+    assert (error.field, error.expected, error.found) == ("message.source.callId", "'c'", "'d'")
 
 
 @pytest.mark.parametrize("type_", ["tool-call", "tool-result"])
@@ -151,6 +152,7 @@ def test_an_inner_block_that_would_pair_in_the_view_is_refused(type_: str) -> No
     with pytest.raises(BadShape) as caught:
         late_result(interrupted(), 1, 1, "c", message)
     assert caught.value.field == "message.content[0].content[1].type"
+    assert caught.value.found == repr(type_)
 
 
 def test_a_message_that_json_can_not_hold_is_refused() -> None:

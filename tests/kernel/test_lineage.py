@@ -86,8 +86,9 @@ def test_ancestors_in_a_circle_are_an_error(id: str) -> None:
 
 
 def test_an_unknown_session_is_an_error_also_where_it_has_children() -> None:
-    with pytest.raises(UnknownSession):
+    with pytest.raises(UnknownSession) as caught:
         trace_session([_header("a", "gone")], "gone")
+    assert caught.value.session_id == "gone"
 
 
 def test_of_a_repeated_id_the_last_header_counts() -> None:

@@ -52,6 +52,7 @@ def test_asking_for_rows_changes_nothing() -> None:
 
 def test_the_next_seq_follows_every_event() -> None:
     rows = RowLog()
+    assert rows.next_seq == 0
     for event in [noted(0), noted(1), delta(2), delta(3), noted(4), noted(5)]:
         rows.append(event)
         assert rows.next_seq == event.seq + 1
@@ -72,8 +73,8 @@ def test_a_run_ends_before_its_row_could_fill_a_commit(text: str) -> None:
 
 def test_a_seal_ends_the_run() -> None:
     rows = grown([delta(0), delta(1), delta(2)])
-    rows.seal()
-    rows.seal()
+    rows.end_run()
+    rows.end_run()
     for seq in range(3, 6):
         rows.append(delta(seq))
     assert [row.count for row in rows.rows()] == [3, 3]
@@ -141,3 +142,39 @@ def test_a_sparse_log_is_read_row_by_row() -> None:
     log = Log(Header.new("s", 1), tuple(Row(event.text, event.seq) for event in sparse))
     assert [event.seq for event in log.events()] == [3, 9, 2]
     assert log.next_seq == 3
+
+
+def test_a_log_of_sealed_rows_holds_no_event_beyond_them() -> None:
+    assert grown([noted(0)]).event(1) is None
+
+
+def test_a_log_has_the_header_that_it_is_asked_with() -> None:
+    header = Header.new("s", 1)
+    assert grown(mixed()).log(header).header is header
+
+
+def test_a_prefix_that_ends_inside_the_first_row_begins_at_the_first_event() -> None:
+    events = [delta(seq) for seq in range(5)]
+    log = grown(events).log(Header.new("s", 1))
+    assert values(log.prefix(2).events()) == values(events[:2])
+
+
+def test_rows_that_begin_at_a_rows_start_are_left_as_they_are() -> None:
+    rows = RowLog()
+    for first in (0, 3, 6):
+        rows.extend([delta(seq) for seq in range(first, first + 3)])
+    assert rows.rows(3) == rows.rows()[1:]
+    assert [row.count for row in rows.rows(3)] == [3, 3]
+
+
+def test_added_rows_end_the_run_and_stay_as_they_are() -> None:
+    more = RowLog()
+    more.extend([delta(seq) for seq in range(3, 6)])
+    more.extend([delta(seq) for seq in range(6, 9)])
+    rows = grown([delta(0), delta(1), delta(2)])
+    added = more.rows()
+    rows.extend_rows(added)
+    assert rows.next_seq == 9
+    assert rows.rows()[1:] == added
+    rows.append(noted(9))
+    assert values(expand(rows.rows())) == values([*map(delta, range(9)), noted(9)])

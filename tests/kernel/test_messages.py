@@ -8,6 +8,7 @@ import pytest
 
 from turnlog.events import Header, MissingField, SurfaceRefused, event_row
 from turnlog.kernel import Log, messages
+from turnlog.kernel.messages import MessageList
 
 
 def log(*events: dict[str, Any]) -> Log:
@@ -62,18 +63,21 @@ def test_a_replace_takes_its_place_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "event",
+    ("event", "field"),
     [
-        {"type": "assistant/message", "data": {"turn": 1}},
-        {"type": "assistant/message", "data": None},
-        {"type": "assistant/message", "data": {"message": {"id": "a"}}},
-        {"type": "tool/result", "data": {"message": 7}},
+        ({"type": "assistant/message", "data": {"turn": 1}}, "data.message"),
+        ({"type": "assistant/message", "data": None}, "data.message"),
+        (
+            {"type": "assistant/message", "data": {"message": {"id": "a"}}},
+            "data.message.content",
+        ),
+        ({"type": "tool/result", "data": {"message": 7}}, "data.message"),
     ],
 )
-def test_a_missing_message_is_said_with_its_seq(event: dict[str, Any]) -> None:
+def test_a_missing_message_is_said_with_its_seq(event: dict[str, Any], field: str) -> None:
     with pytest.raises(MissingField) as caught:
         messages(log(user("u"), event))
-    assert caught.value.seq == 1
+    assert (caught.value.seq, caught.value.field) == (1, field)
 
 
 def test_a_field_that_a_stored_message_lacks_is_said_when_it_is_read() -> None:
@@ -81,13 +85,41 @@ def test_a_field_that_a_stored_message_lacks_is_said_when_it_is_read() -> None:
     assert found[0].id == "u"
     with pytest.raises(MissingField):
         _ = found[0].content
-    odd = messages(log({"type": "user/message", "data": 7}))
-    assert odd[0].value == 7
-    with pytest.raises(MissingField):
-        _ = odd[0].role
+    odd = messages(log(user("u"), {"type": "user/message", "data": 7}))[1]
+    assert odd.value == 7
+    with pytest.raises(MissingField) as caught:
+        _ = odd.role
+    assert caught.value.seq == 1
 
 
 def test_a_surface_that_does_not_replay_is_refused() -> None:
     with pytest.raises(SurfaceRefused) as caught:
         messages(log(user("u"), user("v") | {"surfaceOp": "prepend"}))
     assert caught.value.seq == 1
+
+
+class NotedSurface:
+    """A Surface that was replaced once, and that notes from where it is read."""
+
+    replace_generation = 1
+
+    def __init__(self, *nodes: int) -> None:
+        self.nodes = list(nodes)
+        self.read_from: list[int] = []
+
+    @property
+    def node_count(self) -> int:
+        return len(self.nodes)
+
+    def nodes_from(self, position: int) -> list[int]:
+        self.read_from.append(position)
+        return self.nodes[position:]
+
+
+def test_an_append_after_a_replace_reads_its_own_node_alone() -> None:
+    known = MessageList(log(user("u"), user("v")).event)
+    surface = NotedSurface(0)
+    assert [message.id for message in known.of(surface)] == ["u"]
+    surface.nodes.append(1)
+    assert [message.id for message in known.of(surface)] == ["u", "v"]
+    assert surface.read_from == [0, 1]

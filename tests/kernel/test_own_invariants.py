@@ -14,7 +14,7 @@ from tests.kernel.turn_logs import (
 )
 from turnlog.events.event import Event
 from turnlog.events.vocabulary import Registry
-from turnlog.kernel.invariants import InvariantFold, breaches
+from turnlog.kernel.invariants import InvariantFold, breaches, invariants
 
 OPEN_STEP = (turn_start(), step_start())
 
@@ -78,3 +78,12 @@ def test_a_copy_goes_on_alone() -> None:
     assert trial.check(deploy) == ()
     assert fold.state == before
     assert [breach.rule for breach in fold.check(deploy)] == ["deploy/done"]
+
+
+def test_the_breach_of_a_registered_fold_has_the_reason_that_it_gave() -> None:
+    log = log_of(turn_start(), other("deploy/done"))
+    registry = registry_with("deploy/done")
+    (breach,) = breaches(log, registry)
+    assert breach.reason == "expected an even number of turns"
+    assert invariants(log, registry).first_breach == breach
+    assert invariants(log).ok

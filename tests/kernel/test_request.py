@@ -50,6 +50,7 @@ def test_a_stored_header_without_config_is_named_unless_another_followed(data: A
     with pytest.raises(MissingField) as caught:
         derived_request(builder.log())
     assert caught.value.seq == 1
+    assert caught.value.field in ("data.header", "data.header.config")
     builder.header()
     assert derived_request(builder.log()).header == header_of()
 
@@ -144,6 +145,16 @@ def test_a_context_is_logged_when_provider_model_or_capacity_changed(
     builder.add("request/context", {"provider": "p", "model": "m", "contextWindow": 5, "note": 1})
     assert context_to_log(builder.log(), context) is logged
     assert header_to_log(builder.log(), header_of()) is None
+
+
+def test_a_capacity_of_null_is_not_one_that_is_absent() -> None:
+    absent = {"provider": "p", "model": "m"}
+    null = {**absent, "contextWindow": None}
+    for known, new in ((absent, null), (null, absent)):
+        builder = LogBuilder()
+        builder.add("request/context", known)
+        assert context_to_log(builder.log(), new)
+        assert not context_to_log(builder.log(), known)
 
 
 def _values(request: Request) -> Any:

@@ -67,6 +67,17 @@ def test_a_request_that_asks_otherwise_is_stopped(field: str, value: Any) -> Non
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "expected", "found"),
+    [("temperature", 0.6, "0.5", "0.6"), ("maxTokens", None, "9", "none")],
+)
+def test_a_mismatch_shows_both_values(field: str, value: Any, expected: str, found: str) -> None:
+    builder = _ready()
+    with pytest.raises(RequestMismatch) as caught:
+        check_request(builder.log(), _sent(builder, **{field: value}))
+    assert (caught.value.expected, caught.value.found) == (expected, found)
+
+
+@pytest.mark.parametrize(
     ("change", "place"),
     [
         (lambda found: found[:-1], "2"),
@@ -100,12 +111,14 @@ def test_a_request_needs_a_step_and_a_header_in_the_log() -> None:
     builder = LogBuilder()
     builder.user("one")
     builder.header()
-    with pytest.raises(RequestMismatch, match="step/start"):
+    with pytest.raises(RequestMismatch) as caught:
         check_request(builder.log(), derived_request(builder.log()))
+    assert caught.value.field == "step/start"
     builder = LogBuilder()
     builder.begin()
-    with pytest.raises(RequestMismatch, match="request/header"):
+    with pytest.raises(RequestMismatch) as caught:
         check_request(builder.log(), Request.of(header_of(), []))
+    assert caught.value.field == "request/header"
 
 
 def test_a_request_without_a_header_is_stopped() -> None:

@@ -36,19 +36,19 @@ def test_canonical_shares_nothing_with_theheader_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "field"),
+    ("header", "field", "found"),
     [
-        (None, "header"),
-        ([], "header"),
-        ({}, "header.config"),
-        ({"config": None}, "header.config"),
-        ({"config": ["p"]}, "header.config"),
+        (None, "header", "NoneType"),
+        ([], "header", "list"),
+        ({}, "header.config", "NoneType"),
+        ({"config": None}, "header.config", "NoneType"),
+        ({"config": ["p"]}, "header.config", "list"),
     ],
 )
-def test_a_header_without_config_is_refused(header: Any, field: str) -> None:
+def test_a_header_without_config_is_refused(header: Any, field: str, found: str) -> None:
     with pytest.raises(BadShape) as caught:
         canonical(header)
-    assert caught.value.field == field
+    assert (caught.value.field, caught.value.found) == (field, found)
 
 
 @pytest.mark.parametrize(

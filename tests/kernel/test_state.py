@@ -40,21 +40,33 @@ def test_an_event_and_a_batch_are_added_in_order() -> None:
     assert state.apply(noted(1)) == []
     assert state.apply(delta(2)) == []
     assert [change.seq for change in state.apply([said(3), delta(4), said(5)])] == [3, 5]
+    assert [change.seq for change in state.apply(iter([said(6), said(7)]))] == [6, 7]
     assert state.apply([]) == []
-    assert (state.next_seq, state.nodes, state.node_count) == (6, (0, 3, 5), 3)
-    assert state.nodes_from(1) == [3, 5]
+    assert (state.next_seq, state.nodes, state.node_count) == (8, (0, 3, 5, 6, 7), 5)
+    assert state.nodes_from(3) == [6, 7]
     state.skip(10)
-    assert state.next_seq == 16
+    assert state.next_seq == 18
 
 
-@pytest.mark.parametrize("batch", [[noted(2)], [said(0)], [delta(0)], [noted(1), delta(3)]])
-def test_a_seq_that_is_not_the_next_is_refused(batch: list[Event]) -> None:
+@pytest.mark.parametrize(
+    ("batch", "expected", "found"),
+    [
+        ([noted(2)], "1", "2"),
+        ([said(0)], "1", "0"),
+        ([delta(0)], "1", "0"),
+        ([noted(1), delta(3)], "2", "3"),
+    ],
+)
+def test_a_seq_that_is_not_the_next_is_refused(
+    batch: list[Event], expected: str, found: str
+) -> None:
     state = SessionState()
     state.apply(said(0))
     before = state.save()
     with pytest.raises(BadShape) as caught:
         state.apply(batch if len(batch) > 1 else batch[0])
-    assert caught.value.field == "seq"
+    error = caught.value
+    assert (error.field, error.expected, error.found) == ("seq", expected, found)
     assert state.save() == before
 
 
@@ -137,3 +149,8 @@ def test_the_unchanged_checkpoint_loads() -> None:
 def test_a_checkpoint_that_does_not_fit_is_never_used(data: bytes) -> None:
     with pytest.raises(BadCheckpoint):
         SessionState.load(data)
+
+
+def test_the_refusal_of_a_checkpoint_says_what_it_lacks() -> None:
+    with pytest.raises(BadCheckpoint, match="state_version"):
+        SessionState.load(b"{}")

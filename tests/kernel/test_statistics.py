@@ -166,6 +166,20 @@ def test_turns_are_counted_at_each_change_of_number() -> None:
     assert (statistics(builder.log()).turns, statistics(builder.log()).steps) == (4, 6)
 
 
+def test_the_steps_of_a_turn_are_one_turn() -> None:
+    builder = LogBuilder()
+    for step in (1, 2, 3):
+        builder.add("step/end", {"turn": 1, "step": step})
+    assert (statistics(builder.log()).turns, statistics(builder.log()).steps) == (1, 3)
+
+
+def test_a_step_that_names_no_turn_is_of_one() -> None:
+    builder = LogBuilder()
+    builder.add("step/end", {"step": 1})
+    builder.add("step/end", {"step": 2})
+    assert (statistics(builder.log()).turns, statistics(builder.log()).steps) == (1, 2)
+
+
 def test_what_names_another_step_is_ignored() -> None:
     builder = LogBuilder()
     builder.begin()

@@ -98,6 +98,15 @@ def test_a_retry_that_names_no_step_is_one_of_the_open_attempt() -> None:
     assert attempt.end is AttemptEnd.RETRY
 
 
+@pytest.mark.parametrize("named", [{"turn": 2}, {"step": 2}])
+def test_a_retry_that_names_another_turn_or_step_alone_is_none_of_the_open_attempt(
+    named: Value,
+) -> None:
+    first, second = _attempts(chunk(), other("llm/retry", **named))
+    assert (first.end, first.ended_seq) == (AttemptEnd.CANCEL, 1)
+    assert second.end is AttemptEnd.RETRY
+
+
 @pytest.mark.parametrize(
     "closing",
     [step_end(), turn_end(), turn_start(2), step_start(1, 2), other("session/end-seed")],
@@ -215,6 +224,8 @@ def test_a_delta_of_another_kind_or_call_begins_a_block() -> None:
 
 def test_the_block_of_a_block_end_is_kept_whole() -> None:
     whole = {"type": "text", "text": "ab", "extra": {"n": 1.0}}
+    (block,) = _blocks(chunk("a"))
+    assert (block.ended, block.block) == (False, None)
     (block,) = _blocks(chunk("a"), chunk_of_kind("block-end", index=0, block=whole))
     assert block.ended
     assert block.block == whole
@@ -227,6 +238,28 @@ def test_what_comes_after_a_block_end_begins_a_block() -> None:
     blocks = _blocks(chunk("a"), end, chunk("b"), end, end)
     assert [(block.text, block.ended) for block in blocks] == [("a", True), ("b", True), ("", True)]
     assert [block.kind for block in blocks] == ["text"] * 3
+
+
+def test_a_block_end_alone_is_a_block() -> None:
+    first, second = _blocks(
+        chunk_of_kind("block-end", index=3, block={"type": "text", "text": "a"}),
+        chunk_of_kind("block-end", index=4, block={}),
+    )
+    assert (first.index, first.kind, first.ended) == (3, "text", True)
+    assert (second.index, second.kind, second.ended) == (4, "", True)
+
+
+def test_a_call_delta_with_further_keys_has_its_id_and_its_name() -> None:
+    (block,) = _blocks(
+        chunk_of_kind("tool-call-delta", index=0, id="c", name="f", argumentsDelta="{", extra=1),
+        chunk_of_kind("tool-call-delta", index=0, argumentsDelta="}"),
+    )
+    assert (block.call_id, block.name, block.text) == ("c", "f", "{}")
+
+
+def test_a_text_delta_has_no_call_id() -> None:
+    (block,) = _blocks(chunk_of_kind("text-delta", index=0, id="c", name="f", text="a"))
+    assert (block.call_id, block.name, block.text) == (None, None, "a")
 
 
 def test_usage_and_finish_reason_are_those_that_came_last() -> None:
@@ -288,6 +321,7 @@ def test_the_open_attempt_grows_and_what_was_handed_out_does_not() -> None:
     after = fold.current
     assert before is not None
     assert after is not None
+    assert before.ended_seq is None
     assert (_shown(before), _shown(after)) == ("a", "ab")
     (ended,) = fold.fold(last)
     assert ended.final

@@ -29,7 +29,7 @@ def result(seq: int, text: str = "x", **more: Any) -> dict[str, Any]:
 def surface(*events: Event) -> Surface:
     folded = Surface()
     for each in events:
-        folded.commit(folded.plan(each))
+        folded.apply(folded.plan(each))
     return folded
 
 
@@ -47,7 +47,7 @@ def test_appends_stand_in_log_order() -> None:
 
 def test_log_only_events_do_not_stand_on_it() -> None:
     folded = three()
-    folded.commit(folded.plan(event(3, "plan/mode")))
+    folded.apply(folded.plan(event(3, "plan/mode")))
     assert list(folded.nodes) == [0, 1, 2]
 
 
@@ -55,9 +55,9 @@ def test_a_replace_puts_the_event_in_the_place_of_the_range() -> None:
     folded = three()
     change = folded.plan(event(3, surfaceOp=replace(0, 1), sourceEventSeqs=[1, 0]))
     assert change is not None
-    assert (change.seq, change.position, change.shadowed, change.replaces) == (3, 0, (0, 1), True)
+    assert (change.seq, change.place, change.shadowed, change.replaces) == (3, 0, (0, 1), True)
     assert list(folded.nodes) == [0, 1, 2]
-    folded.commit(change)
+    folded.apply(change)
     assert list(folded.nodes) == [3, 2]
     assert folded.replace_generation == 1
     assert 0 not in folded
@@ -65,19 +65,19 @@ def test_a_replace_puts_the_event_in_the_place_of_the_range() -> None:
 
 def test_order_is_the_surfaces_not_the_seqs() -> None:
     folded = three()
-    folded.commit(folded.plan(event(3, surfaceOp=replace(1, 1), sourceEventSeqs=[1])))
+    folded.apply(folded.plan(event(3, surfaceOp=replace(1, 1), sourceEventSeqs=[1])))
     assert list(folded.nodes) == [0, 3, 2]
-    folded.commit(folded.plan(event(4, surfaceOp=replace(3, 2), sourceEventSeqs=[3, 2])))
+    folded.apply(folded.plan(event(4, surfaceOp=replace(3, 2), sourceEventSeqs=[3, 2])))
     assert list(folded.nodes) == [0, 4]
 
 
 def test_summaries_of_summaries_keep_every_message_visible_or_cited() -> None:
     folded = surface(*(event(seq, surfaceOp="append") for seq in range(6)))
-    folded.commit(folded.plan(event(6, surfaceOp=replace(0, 1), sourceEventSeqs=[0, 1])))
-    folded.commit(folded.plan(event(7, surfaceOp="append")))
-    folded.commit(folded.plan(event(8, surfaceOp="append")))
+    folded.apply(folded.plan(event(6, surfaceOp=replace(0, 1), sourceEventSeqs=[0, 1])))
+    folded.apply(folded.plan(event(7, surfaceOp="append")))
+    folded.apply(folded.plan(event(8, surfaceOp="append")))
     assert list(folded.nodes) == [6, 2, 3, 4, 5, 7, 8]
-    folded.commit(folded.plan(event(9, surfaceOp=replace(6, 3), sourceEventSeqs=[6, 2, 3])))
+    folded.apply(folded.plan(event(9, surfaceOp=replace(6, 3), sourceEventSeqs=[6, 2, 3])))
     assert list(folded.nodes) == [9, 4, 5, 7, 8]
 
 
@@ -120,7 +120,7 @@ def test_what_breaks_a_rule_is_refused_and_changes_nothing(fields: dict[str, Any
 def test_whole_floats_name_seqs() -> None:
     folded = three()
     fields: dict[str, Any] = {"surfaceOp": replace(0.0, 1.0), "sourceEventSeqs": [0.0, 1.0]}
-    folded.commit(folded.plan(event(3, **fields)))
+    folded.apply(folded.plan(event(3, **fields)))
     assert list(folded.nodes) == [3, 2]
 
 
@@ -147,7 +147,7 @@ def rewrite(start: int, end: int, data: Any) -> Event:
 )
 def test_a_result_may_rewrite_the_content_of_its_block(data: Any) -> None:
     folded = with_result()
-    folded.commit(folded.plan(rewrite(1, 1, data)))
+    folded.apply(folded.plan(rewrite(1, 1, data)))
     assert list(folded.nodes) == [0, 3, 2]
 
 
@@ -176,7 +176,7 @@ def test_a_result_rewrites_exactly_one_result(start: int, end: int) -> None:
 def test_a_message_may_replace_results() -> None:
     folded = with_result()
     fields: dict[str, Any] = {"surfaceOp": replace(1, 2), "sourceEventSeqs": [1, 2]}
-    folded.commit(folded.plan(event(3, **fields)))
+    folded.apply(folded.plan(event(3, **fields)))
     assert list(folded.nodes) == [0, 3]
 
 
@@ -201,7 +201,43 @@ def test_the_surface_at_a_seq_is_that_of_the_events_before() -> None:
 def test_a_copy_goes_its_own_way() -> None:
     folded = with_result()
     other = folded.copy()
-    other.commit(other.plan(event(3, surfaceOp="append")))
+    other.apply(other.plan(event(3, surfaceOp="append")))
     assert (folded.node_count, other.node_count) == (3, 4)
     assert other.nodes_from(3) == [3]
     assert folded.nodes_from(1) == [1, 2]
+
+
+def test_an_append_is_planned_for_the_end() -> None:
+    change = three().plan(event(3, surfaceOp="append"))
+    assert change is not None
+    assert (change.seq, change.place, change.shadowed, change.replaces) == (3, 3, (), False)
+
+
+def test_a_seq_that_stands_on_the_surface_is_refused() -> None:
+    folded = three()
+    with pytest.raises(SurfaceRefused, match="stands on the Surface already") as caught:
+        folded.plan(event(1, surfaceOp="append"))
+    assert caught.value.seq == 1
+
+
+def test_each_replace_is_a_generation() -> None:
+    folded = three()
+    for seq, end in ((3, 1), (4, 2)):
+        start = folded.nodes[0]
+        operation = replace(start, end)
+        folded.apply(folded.plan(event(seq, surfaceOp=operation, sourceEventSeqs=[start, 1, 2])))
+    assert (list(folded.nodes), folded.replace_generation) == ([4], 2)
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ("prepend", "surfaceOp: "),
+        (replace(7, 1), "replace start: expected a seq on the Surface, found 7"),
+        (replace(1, 7), "replace end: expected a seq on the Surface, found 7"),
+    ],
+)
+def test_the_reason_says_what_is_wrong_with_the_operation(operation: Any, reason: str) -> None:
+    with pytest.raises(SurfaceRefused) as caught:
+        three().plan(event(3, surfaceOp=operation, sourceEventSeqs=[1]))
+    assert caught.value.reason.startswith(reason)

@@ -154,3 +154,10 @@ def test_the_fold_of_each_prefix_is_that_of_the_log_up_to_there(log: Log) -> Non
         todos.fold(event)
         assert titles.title == title(log.prefix(end))
         assert todos.todos == todo(log.prefix(end))
+
+
+def test_blank_is_what_the_search_text_trims() -> None:
+    builder = LogBuilder()
+    builder.user("\ufeff \u2003")
+    builder.user("\x1c\x85")
+    assert title(builder.log()) == "\x1c\x85"

@@ -68,7 +68,13 @@ def test_a_seq_that_the_log_does_not_have_is_refused(seq: Any) -> None:
     assert trace_event(log, 3).seq == 3
     with pytest.raises(BadShape) as caught:
         trace_event(log, seq)
-    assert caught.value.field == "seq"
+    assert (caught.value.field, caught.value.expected) == ("seq", "a seq below 4")
+
+
+def test_the_refusal_shows_the_seq_that_was_asked_for() -> None:
+    with pytest.raises(BadShape) as caught:
+        trace_event(log_of(user("a"), user("b")), 2)
+    assert (caught.value.expected, caught.value.found) == ("a seq below 2", "2")
 
 
 def test_an_empty_log_has_no_trace() -> None:

@@ -173,6 +173,7 @@ def test_content_of_any_depth_is_unchanged() -> None:
         (other("user/message"), "content", "data.content"),
         (other("assistant/message"), "message", "data.message"),
         (other("assistant/message", message={}), "source", "data.message.source"),
+        ({"type": "assistant/message"}, "usage", "data"),
         ({"type": "turn/end"}, "reason", "data"),
         (other("turn/end", turn=1), "reason", "data.reason"),
     ],
@@ -285,6 +286,10 @@ def test_a_result_of_an_unknown_call_is_a_card_of_its_own() -> None:
     (card,) = _cards(turn_start(), result("c"))
     assert (card.key, card.asked, card.began, card.earlier) == ((1, 1), None, None, None)
     assert (card.state, card.call_id) == (ToolState.RESULT, "c")
+    (failed,) = _cards(turn_start(), result("c", is_error=True, error=_OUTCOME_UNKNOWN))
+    assert failed.result is not None
+    assert failed.result.is_error
+    assert failed.result.error_code == _OUTCOME_UNKNOWN["code"]
 
 
 def test_a_second_result_is_shown_beside_the_first() -> None:
@@ -373,6 +378,7 @@ def test_a_replace_is_a_marker_and_takes_nothing_away() -> None:
     assert (marker.start, marker.end, marker.shadowed, marker.refusal) == (0, 1, (0, 1), None)
     assert marker.price == Price(4, "compaction/summary", 70)
     assert marker.content == [{"type": "text", "text": "sum"}]
+    assert marker.time_ms == 1_005
     assert [_wire(item) for item in rest] == ["MessageItem 6.1"]
 
 
@@ -406,6 +412,7 @@ def test_a_turn_end_has_its_reason() -> None:
     item = _only(TurnEnd, turn_start(), turn_end(1, "blocked"))
     assert (item.key, item.spans) == ((1, 1), ((1, 2),))
     assert (item.turn, item.reason_kind, item.reason) == (1, "blocked", {"kind": "blocked"})
+    assert item.time_ms == 1_001
     odd = _only(TurnEnd, other("turn/end", turn="1", reason={}))
     assert (odd.turn, odd.reason_kind, odd.reason) == (None, None, {})
 
@@ -522,6 +529,13 @@ def test_a_page_shows_its_cards_as_the_whole_log_has_them() -> None:
     (_, as_of) = transcript(log.prefix(2))
     assert isinstance(as_of, ToolCard)
     assert as_of.state is ToolState.RUNNING
+
+
+def test_a_page_of_open_items_is_half_open_too() -> None:
+    log = log_of(says("c"), user(), chunk())
+    assert [_wire(item) for item in transcript(log, 2)] == ["StreamAttempt 2.1"]
+    assert [_wire(item) for item in transcript(log, 1, 2)] == ["MessageItem 1.1"]
+    assert [_wire(item) for item in transcript(log, 0, 1)] == ["MessageItem 0.1", "ToolCard 0.2"]
 
 
 def test_a_page_reads_no_further_than_its_items_can_change() -> None:

@@ -176,6 +176,7 @@ def test_a_newer_record_stops_its_session_alone() -> None:
     stop = report.sessions["s"].stop
     assert stop is not None
     assert (stop.kind, stop.seq) == (StopKind.NEWER, 1)
+    assert "newer" in stop.reason
     assert report.sessions["other"].ok
     assert not report.ok
 
@@ -248,6 +249,7 @@ def test_an_open_without_the_sessions_header_quarantines_all(body: bytes) -> Non
     opened = writer.open(StoredBody("identity", body))
     stop = _stop(opened, writer.events(_rows(user())))
     assert (stop.kind, stop.seq) == (StopKind.QUARANTINED, 0)
+    assert _session(opened).fork is None
 
 
 def test_a_claim_that_does_not_say_why_quarantines_from_the_next_seq() -> None:
@@ -264,6 +266,7 @@ def test_an_encrypted_body_stops_its_session_until_a_reader_can_read_it() -> Non
     writer = SessionWriter()
     stop = _stop(writer.open(), writer.events(_rows(user()), key_id="k"))
     assert (stop.kind, stop.seq) == (StopKind.NEWER, 0)
+    assert "newer" in stop.reason
 
 
 def test_the_first_stop_counts() -> None:

@@ -70,6 +70,24 @@ def test_breaches_stand_in_the_order_of_the_view() -> None:
     ]
 
 
+def test_breaches_of_a_message_that_replaced_stand_where_it_stands() -> None:
+    log = log_of(user(), result("x"), says("b", "a", over=(0,)))
+    found = [(breach.seq, breach.reason) for breach in view_breaches(log)]
+    assert found == [
+        (2, "call 'b' without a result"),
+        (2, "call 'a' without a result"),
+        (1, "a result without its call 'x'"),
+    ]
+
+
+def test_every_result_of_a_message_is_checked() -> None:
+    told = user()
+    told["data"]["content"] = [
+        {"type": "tool-result", "toolCallId": name, "content": []} for name in ("c", "x")
+    ]
+    assert rules(says("c"), told) == [(1, "view-result")]
+
+
 def test_the_reason_names_the_call() -> None:
     log = log_of(says("one"), result("two"), says("three"), result("three"), result("three"))
     assert [breach.reason for breach in view_breaches(log)] == [
