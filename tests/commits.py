@@ -10,6 +10,7 @@ from typing import Any
 import fastavro
 from hypothesis import strategies as st
 
+from turnlog.events import chain
 from turnlog.events.avro import SCHEMAS, encode_commit
 from turnlog.events.body import (
     CONTENT_TYPE,
@@ -21,7 +22,6 @@ from turnlog.events.body import (
     release_body,
     rows_body,
 )
-from turnlog.events.chain import seal_commit
 from turnlog.events.commit import NO_HASH, NONCE_BYTES, Commit, Kind
 from turnlog.events.gate import MAX_SAFE_INTEGER
 from turnlog.events.head import Head
@@ -58,7 +58,7 @@ def make_commit(kind: Kind = Kind.EVENTS, **fields: Any) -> Commit:
         "body": b"[]" if has_events else b"{}",
         "nonce": b"" if has_events else b"n" * NONCE_BYTES,
     }
-    return seal_commit(kind=kind, **(defaults | fields))
+    return chain.make_commit(kind=kind, **(defaults | fields))
 
 
 def record_of(commit: Commit) -> Record:

@@ -12,7 +12,7 @@ import pytest
 
 import turnlog.events
 from turnlog.events import errors
-from turnlog.events.error_text import format_path, shown
+from turnlog.events.error_text import MAX_TEXT, format_path, shown
 from turnlog.events.errors import TurnlogError
 
 CLASSES: dict[str, type[Exception]] = {
@@ -21,7 +21,9 @@ CLASSES: dict[str, type[Exception]] = {
     if inspect.isclass(item) and issubclass(item, Exception)
 }
 GROUPS = {name for name, item in CLASSES.items() if item.__base__ is TurnlogError}
-LEAVES = sorted(name for name, item in CLASSES.items() if "__init__" in vars(item))
+LEAVES = sorted(
+    name for name, item in CLASSES.items() if "__init__" in vars(item) and item is not TurnlogError
+)
 """The errors with facts; the others have a text alone."""
 
 
@@ -108,6 +110,26 @@ def test_the_text_of_an_error_holds_a_fact_of_it(name: str) -> None:
     assert len(texts) == 2
 
 
+LARGE: dict[str, Any] = {
+    "str": "x" * 1_000_000,
+    "object": "x" * 1_000_000,
+    "Any": "x" * 1_000_000,
+    "str | None": "x" * 1_000_000,
+    "Sequence[str | int]": ("x" * 1_000_000,) * 20,
+    "Sequence[Any]": (SimpleNamespace(seq=41, reason="x" * 1_000_000),) * 20,
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_text_of_an_error_is_short_whatever_it_tells_of(name: str) -> None:
+    item = CLASSES[name]
+    parameters = inspect.signature(item).parameters
+    facts = {key: LARGE.get(str(parameter.annotation), 7) for key, parameter in parameters.items()}
+    error = item(**facts) if "__init__" in vars(item) else item("x" * 1_000_000)
+    assert 0 < len(str(error)) <= MAX_TEXT
+    assert len(repr(error)) <= 2 * MAX_TEXT
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -119,8 +141,9 @@ def test_the_text_of_an_error_holds_a_fact_of_it(name: str) -> None:
         (("a",) * 24, "$" + ".a" * 24),
         ((0,) * 25, "$" + "[0]" * 12 + " … 1 more … " + "[0]" * 12),
         (("a",) * 100_000, "$" + ".a" * 12 + " … 99976 more … " + ".a" * 12),
+        (("x" * 1_000, "a"), "$." + "x" * 80 + ".a"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_path_is_shown_short(path: tuple[str | int, ...], text: str) -> None:
     assert format_path(path) == text

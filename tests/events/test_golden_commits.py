@@ -15,7 +15,7 @@ import pytest
 
 from turnlog.events.avro import SCHEMAS, decode_commit, encode_commit
 from turnlog.events.body import check_body, read_claim, read_open
-from turnlog.events.chain import attested_bytes, commit_hash, seal_commit
+from turnlog.events.chain import attested_bytes, commit_hash, make_commit
 from turnlog.events.commit import Commit, Kind
 
 _FOLDER = Path(__file__).parent.parent / "golden"
@@ -55,7 +55,7 @@ def test_a_golden_record_is_made_and_written_as_it_was(path: Path) -> None:
     fields = _fields(golden)
     expected_hash = fields.pop("hash")
     assert (fields.pop("format"), fields.pop("semantics")) == (1, 0)
-    commit = seal_commit(**fields)
+    commit = make_commit(**fields)
     assert commit.hash == expected_hash
     assert encode_commit(commit).hex() == golden["value"]
 

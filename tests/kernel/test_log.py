@@ -111,6 +111,11 @@ def test_an_event_is_found_by_its_seq(seq: int) -> None:
         assert holder.event(20) is None
 
 
+def test_a_log_is_its_events_in_a_loop() -> None:
+    assert [event.seq for event in grown(mixed()).log(Header.new("s", 1))] == list(range(20))
+    assert list(Log(Header.new("s", 1), ())) == []
+
+
 def test_events_between_seqs_are_half_open() -> None:
     log = grown(mixed()).log(Header.new("s", 1))
     for start in range(21):

@@ -197,10 +197,13 @@ def use(answer: Any) -> None:
 
 
 def try_call(call: Callable[[], Any]) -> Any:
-    """Call; a typed error, or Python's own word about wrong types and values, is an answer too."""
+    """Call; a typed error, or Python's own word about wrong types and values, is an answer too.
+
+    So is that there is no such file: some names are of files in the package.
+    """
     try:
         return call()
-    except (TurnlogError, TypeError, ValueError, AttributeError, LookupError):
+    except (TurnlogError, TypeError, ValueError, AttributeError, LookupError, FileNotFoundError):
         return None
 
 

@@ -180,6 +180,8 @@ class KafkaWriter:
     def open(self, header: Header, fork: Fork | None) -> None:
         """Make the session. Raises SessionExists, OutcomeUnknown, BrokerError."""
         with self._lock:
+            if self._log.exists:  # since the caller looked: no record would answer any more
+                raise SessionExists(header.id)
             self._ownership.open(header, fork)
             self._produce()
         self._hold(SessionExists(header.id))

@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from threading import get_ident
+from typing import Any
 
 from turnlog.events.errors import Closed, Conflict, NotDurable, Reentrant, Superseded, TurnlogError
 from turnlog.events.event import Draft, Event, Replace
 from turnlog.events.head import Head
 from turnlog.events.header import Header
-from turnlog.events.rows import Row
 from turnlog.events.vocabulary import Registry
-from turnlog.kernel.restore import END_SEED, Restored
+from turnlog.kernel.restore import Restored
 
+from .link import StoreLink
 from .live_log import LiveLog, check_group_size, event_size
 from .observers import Observers
+from .process_fork import tell_after_fork
 
-__all__ = ["SessionCore", "StoreLink", "clock_ms"]
+__all__ = ["SessionCore", "clock_ms"]
+
+_log = logging.getLogger(__name__)
 
 
 def clock_ms() -> int:
     """The wall clock in epoch milliseconds."""
     return time.time_ns() // 1_000_000
-
-
-class StoreLink(Protocol):
-    """What a session needs of the store that owns it."""
-
-    def admit(self, size_bytes: int) -> None:
-        """Raise Backpressure where the buffer has no room for these events."""
-        ...
-
-    def appended(self, first_seq: int, count: int, size_bytes: int) -> None:
-        """Hear that events wait to become durable."""
-        ...
-
-    def flush(self, *, timeout_s: float) -> Head:
-        """Make all that was appended durable."""
-        ...
-
-    def detach(self) -> None:
-        """Flush, release and forget the session."""
-        ...
-
-    @property
-    def head(self) -> Head:
-        """The last durable head."""
-        ...
 
 
 class SessionCore:
@@ -67,23 +47,19 @@ class SessionCore:
         self._first_live_seq = restored.first_live_seq
         self._clock = clock
         self._lock = threading.RLock()
+        # The thread that holds the lock over a publication or a change of several steps; 0 for
+        # none. It may not wait for I/O: the window's thread waits for the lock meanwhile.
+        self._holder = 0
         self._publishing = False
         self._detach_asked = False
         self._detached = False
         self._closed: TurnlogError | None = None
         self._link: StoreLink | None = None
         self._not_landed: tuple[Event, ...] = ()
-        self._on_event = Observers()
-        self._on_flush = Observers()
-        self._on_detach = Observers()
-
-    def end_seed(self) -> Event | None:
-        """Append `session/end-seed` unless the log ends with one; gives the event appended."""
-        with self._lock:
-            last = self._live.last()
-            if last is not None and last.type == END_SEED:
-                return None
-            return self.append(END_SEED, {})
+        self._on_event = Observers[Event]()
+        self._on_flush = Observers[Head]()
+        self._on_detach = Observers[Any]()
+        tell_after_fork(self)
 
     @property
     def id(self) -> str:
@@ -140,7 +116,8 @@ class SessionCore:
 
         All or nothing: a refused event leaves log and Surface as they were. With `expected_seq`,
         the same event standing there already is a success and gives the stored one. Not durable
-        until a flush.
+        until a flush. Where an observer asked for a detach, it is done before this returns; what it
+        raises is logged, for the event is in the log.
 
         Raises NotLossless, BadShape, UnregisteredType, SurfaceRefused, EmptyReplacement, TooLarge,
         InvariantBreach (strict sessions), Backpressure, Reentrant, Closed, Superseded, Conflict.
@@ -149,17 +126,23 @@ class SessionCore:
         with self._lock:
             if self._closed is not None or self._publishing or expected_seq is not None:
                 draft = Draft(type, data, surface, sources, ignorable, time_ms)
-                return self._append_group((draft,), expected_seq)[0]
-            event = live.admit_one(type, data, surface, sources, ignorable, time_ms, self._clock())
-            if link is None:
-                live.commit_one(event)
+                event = self._append_group((draft,), expected_seq)[0]
             else:
-                size = event_size(event)
-                link.admit(size)
-                live.commit_one(event)
-                link.appended(event.seq, 1, size)
-            if self._on_event:
-                self._publish((event,))
+                now_ms = self._clock()
+                event = live.admit_one(type, data, surface, sources, ignorable, time_ms, now_ms)
+                if link is None:
+                    live.add_one(event)
+                else:
+                    size = event_size(event)
+                    link.reserve(size)
+                    try:
+                        live.add_one(event)
+                    except BaseException:
+                        link.unreserve(size)
+                        raise
+                    link.appended(event.seq, 1, size)
+                if self._on_event:
+                    self._publish((event,))
         if self._detach_asked:
             self._detach_if_asked()
         return event
@@ -174,30 +157,36 @@ class SessionCore:
         group = tuple(drafts)
         with self._lock:
             events = self._append_group(group, expected_seq)
-        self._detach_if_asked()
+        if self._detach_asked:
+            self._detach_if_asked()
         return events
 
     def flush(self, *, timeout_s: float = 30.0) -> Head:
         """Return when all that was appended before is durable.
 
-        Raises NotDurable without a store, Closed, Superseded, OutcomeUnknown, StoreFailed.
+        Raises NotDurable without a store, Closed, Superseded, OutcomeUnknown, StoreFailed, and
+        Reentrant from inside an event observer, or a plan, of this session.
         """
         if self._link is None:
             raise NotDurable(self.id)
         if self._closed is not None:
             raise self._closed
+        self._check_outside("flush of")
         head = self._link.flush(timeout_s=timeout_s)
         self._on_flush.tell(head)
         return head
 
     def detach(self) -> None:
-        """Refuse new appends, flush, release, unregister; once. From an observer: after it ended.
+        """Refuse new appends, flush, release, unregister; once.
+
+        Asked for inside an event observer it is done when the append that told it has ended; what
+        it then raises is logged.
 
         Raises NotAcknowledged with the events that are not known to be durable; no release is then
         written, and the session is detached all the same.
         """
         with self._lock:
-            if self._publishing:
+            if self._holder:
                 self._detach_asked = True
                 return
             if self._detached:
@@ -221,17 +210,15 @@ class SessionCore:
         """Register observers, told in the order of registration; the result takes them off.
 
         `event` hears each event once append has accepted it, before it is durable. What an observer
-        raises is logged and contained; it may not append to this session.
+        raises is logged and contained; it may neither append to this session nor flush it.
         """
-        removers = [
-            observers.add(callback)
-            for observers, callback in (
-                (self._on_event, event),
-                (self._on_flush, flushed),
-                (self._on_detach, detached),
-            )
-            if callback is not None
-        ]
+        removers: list[Callable[[], None]] = []
+        if event is not None:
+            removers.append(self._on_event.add(event))
+        if flushed is not None:
+            removers.append(self._on_flush.add(flushed))
+        if detached is not None:
+            removers.append(self._on_detach.add(detached))
 
         def remove() -> None:
             for remover in removers:
@@ -239,29 +226,19 @@ class SessionCore:
 
         return remove
 
-    @property
-    def lock(self) -> threading.RLock:
-        """For the store: held while an event is appended and told."""
-        return self._lock
+    def forked(self) -> None:
+        """Hear, in a forked child, that the session is the parent's: all but views is refused."""
+        self._lock = threading.RLock()
+        self._holder = 0
+        self._publishing = self._detach_asked = False
+        self._detached = True
+        self._closed = self._closed or Closed(f"session {self.id!r}, of the process that forked,")
 
-    def attach(self, link: StoreLink) -> None:
-        """For the store: bind the session to what makes its events durable; once."""
-        self._link = link
-
-    def take(self, start: int) -> tuple[tuple[Row, ...], int]:
-        """For the store: the rows from `start` on, fixed from now on, and their end."""
-        with self._lock:
-            self._live.seal()
-            return self._live.rows(start), self._live.next_seq
-
-    def supersede(self, error: Superseded) -> None:
-        """For the store: another writer moved the head; close with the events that did not land."""
-        with self._lock:
-            self._not_landed = error.not_landed
-            self._closed = error
-
-    def _append_group(self, drafts: Sequence[Draft], expected_seq: int | None) -> list[Event]:
-        live = self._live
+    def _append_group(
+        self, drafts: Sequence[Draft], expected_seq: int | None, *, own: bool = False
+    ) -> list[Event]:
+        """Append a group, under the lock; `own` ones heed neither strictness nor the buffer."""
+        live, link = self._live, self._link
         if self._closed is not None:
             raise self._closed
         if self._publishing:
@@ -269,31 +246,72 @@ class SessionCore:
         if expected_seq is not None and expected_seq != live.next_seq:
             stored = live.stored(drafts, expected_seq)
             if stored is None:
-                raise Conflict(self.head or Head(b"", live.next_seq, "", False))
+                raise Conflict(self._head_now(), expected_seq)
             return stored
-        events = live.admit(drafts, self._clock())
+        events = live.admit(drafts, self._clock(), own=own)
         size = check_group_size(events)
-        if self._link is not None:
-            self._link.admit(size)
-        live.commit(events)
-        if self._link is not None and events:
-            self._link.appended(events[0].seq, len(events), size)
+        if link is None:
+            live.add(events)
+        elif events:
+            link.reserve(size, limited=not own)
+            try:
+                live.add(events)
+            except BaseException:
+                link.unreserve(size)
+                raise
+            link.appended(events[0].seq, len(events), size)
         if self._on_event:
             self._publish(events)
         return events
 
-    def _detach_if_asked(self) -> None:
-        if self._detach_asked and not self._publishing:
-            self._detach_asked = False
-            self.detach()
+    def _head_now(self) -> Head:
+        """The head with what is in flight; that has no hash yet."""
+        head, next_seq = self.head, self._live.next_seq
+        if head is None:
+            return Head(b"", next_seq, "", False)
+        return head if head.next_seq == next_seq else head._replace(hash=b"", next_seq=next_seq)
 
     def _publish(self, events: Sequence[Event]) -> None:
-        self._publishing = True
+        before, self._holder, self._publishing = self._holder, get_ident(), True
         try:
             for event in events:
                 self._on_event.tell(event)
         finally:
-            self._publishing = False
+            self._holder, self._publishing = before, False
+
+    def _check_outside(self, what: str) -> None:
+        if self._holder == get_ident():
+            raise Reentrant(self.id, what)
+
+    def _detach_if_asked(self) -> None:
+        """Do the detach that an observer asked for, unless this is still inside a change."""
+        with self._lock:
+            if not self._detach_asked or self._holder:
+                return
+            self._detach_asked = False
+        try:
+            self.detach()
+        except Exception:  # noqa: BLE001 - the caller's append was accepted: it must not look refused
+            _log.exception("session %r: the detach that an observer asked for failed", self.id)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold the lock over several steps, so that nothing comes between; then no detach."""
+        with self._lock:
+            before, self._holder = self._holder, get_ident()
+            try:
+                yield
+            finally:
+                self._holder = before
+
+    @contextmanager
+    def _changing(self) -> Iterator[LiveLog]:
+        """Look at the log and append to it, with nothing between. Raises Superseded."""
+        try:
+            with self._held(), self._reading() as live:
+                yield live
+        finally:
+            self._detach_if_asked()
 
     @contextmanager
     def _reading(self) -> Iterator[LiveLog]:

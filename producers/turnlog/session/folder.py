@@ -26,8 +26,8 @@ from turnlog.events.header import Header
 from turnlog.events.jsonl import header_line
 
 from .failpoints import reach
-from .folder_file import FileEnd, SessionFile, make_file
-from .folder_io import LockTimeout, locked, remove, write_whole
+from .folder_file import FileEnd, FileRead, SessionFile, make_file
+from .folder_io import LockTimeout, locked, read_record, remove, write_whole
 from .folder_names import SUFFIX, file_name
 from .folder_owners import Owner, Owners
 from .ports import ForkOrigin, LogWriter, Pending, SessionInfo, StoredLog
@@ -116,13 +116,14 @@ class FolderLogStore:
         return StoredLog(header, rows, writer.head), writer
 
     def read(self, id: str) -> StoredLog:
-        """Read a file up to the end of what was acknowledged. Raises UnknownSession, BrokenLog.
+        """Read a file up to the end of what is durable. Raises UnknownSession, BrokenLog.
 
         Waits for a write that is under way.
         """
+        name = file_name(id)
         with self._session_file(id, shared=True) as file:
-            header, rows, end = file.read()
-            return StoredLog(header, rows, self._head(file_name(id), end))
+            header, rows, end = self._read_durable(name, file)
+            return StoredLog(header, rows, self._head(name, end))
 
     def sessions(self) -> Iterator[SessionInfo]:
         """The born sessions by file name; a file that can't be read is logged and passed over."""
@@ -132,7 +133,7 @@ class FolderLogStore:
                 with _reading(name), locked(path, _LOCK_TIMEOUT_S, shared=True) as handle:
                     if self._birth(name) is not None:
                         continue
-                    header, _, end = self._open_file(name, handle).read()
+                    header, _, end = self._read_durable(name, self._open_file(name, handle))
                     head = self._head(name, end)
             except (DataError, BrokerUnavailable) as error:
                 _log.warning("%s is not listed: %s", name, error)
@@ -155,6 +156,17 @@ class FolderLogStore:
         except LockTimeout:
             raise OutcomeUnknown(end.next_seq) from None
         return Head(end.hash, end.next_seq, owner.writer, False)
+
+    def check(self, name: str, owner: Owner, end: FileEnd, timeout_s: float) -> None:
+        """Check that a claim still stands. Raises Superseded, OutcomeUnknown, BrokerUnavailable."""
+        with _reading(name):
+            if self._owners.owner(name) == owner:
+                return
+            try:
+                with locked(self._path / name, timeout_s, shared=True) as handle:
+                    self._check_claim(name, owner, end, self._open_file(name, handle))
+            except LockTimeout:
+                raise OutcomeUnknown(end.next_seq) from None
 
     def release(self, name: str, owner: Owner) -> None:
         """Note that the owner gave the session up, unless it was taken over.
@@ -217,6 +229,18 @@ class FolderLogStore:
                 raise UnknownSession(id)
             yield self._open_file(name, handle)
 
+    def _read_durable(self, name: str, file: SessionFile) -> FileRead:
+        """Read a locked file; what a writer that died left there is first made durable."""
+        owner = self._owners.owner(name)
+        try:
+            # Whoever lives or released has come to the end of its last write, or cut it.
+            is_settled = owner is not None and (owner.released or self._owners.is_alive(owner))
+        except PermissionError:  # another user's sign of life
+            is_settled = False
+        if not is_settled:
+            file.sync()
+        return file.read()
+
     def _open_file(self, name: str, handle: int) -> SessionFile:
         return SessionFile(name, handle, self._note(name))
 
@@ -236,9 +260,7 @@ class FolderLogStore:
 
     def _birth(self, name: str) -> _Birth | None:
         try:
-            return msgspec.json.decode(self._marker(name).read_bytes(), type=_Birth)
-        except FileNotFoundError:
-            return None
+            return read_record(self._marker(name), _Birth)
         except msgspec.MsgspecError as error:
             raise BrokenLog(f"{name}: its marker of an unborn child: {error}") from None
 
@@ -285,7 +307,8 @@ class _FolderWriter:
         self._head = self._store.add(self._name, self._owner, self._end, pending, timeout_s)
 
     def wait(self, seq: int, *, timeout_s: float) -> Head:
-        """The rows became durable in `send`."""
+        """The rows became durable in `send`. Raises Superseded, OutcomeUnknown."""
+        self._store.check(self._name, self._owner, self._end, timeout_s)
         return self._head
 
     def born(self) -> None:

@@ -8,6 +8,7 @@ those bytes, before anything else is written: it would hide that, too.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,9 +24,9 @@ from turnlog.events.jsonl import Damage, FileHeader, FileRow, scan_jsonl
 from turnlog.events.rows import Row
 
 from .failpoints import reach
-from .folder_io import remove, write_whole
+from .folder_io import read_record, remove, write_whole
 
-__all__ = ["FileEnd", "Group", "SessionFile", "make_file"]
+__all__ = ["FileEnd", "FileRead", "Group", "SessionFile", "make_file"]
 
 
 class FileEnd(msgspec.Struct):
@@ -60,12 +61,18 @@ class Group(msgspec.Struct, frozen=True):
 
     def limit(self, data: bytes) -> int:
         """How far the file's bytes count: up to the announced write where that is not whole."""
+        if not (self.start > 0 < self.size and b"\n" in data[: self.start + 1]):
+            return len(data)  # no write begins before the header's end: the note is damaged
         end = self.start + self.size
         if len(data) > end or sha256(data[self.start : end]).hexdigest() == self.sha256:
             # What was written behind it says that the write was acknowledged, or cut: damage to it
             # is for the reader to find.
             return len(data)
         return min(self.start, len(data))
+
+
+FileRead = tuple[Header, tuple[Row, ...], FileEnd]
+"""What a file holds up to the end of what was acknowledged."""
 
 
 def make_file(path: Path, line: bytes) -> FileEnd:
@@ -87,7 +94,7 @@ class SessionFile:
         """The time of the last write, epoch milliseconds."""
         return os.fstat(self._handle).st_mtime_ns // 1_000_000
 
-    def read(self) -> tuple[Header, tuple[Row, ...], FileEnd]:
+    def read(self) -> FileRead:
         """Read up to the end of what was acknowledged; a shared lock is enough.
 
         A torn last line and a group that is not whole are left out, and counted as `torn_bytes`.
@@ -129,6 +136,15 @@ class SessionFile:
             FileEnd(size, next_seq, digest, needs_line_end, len(data) - size),
         )
 
+    def sync(self) -> None:
+        """Make what the file holds durable; a shared lock is enough. Raises OSError."""
+        reach("folder.read-sync")
+        try:
+            os.fsync(self._handle)
+        except OSError as error:
+            if error.errno != errno.EROFS:  # there nothing waits to be written
+                raise
+
     def settle(self, end: FileEnd) -> None:
         """Make the file what `read` gave of it, and that durable: what is torn goes, then a note.
 
@@ -160,15 +176,19 @@ class SessionFile:
         if grouped:
             note = Group(end.size, len(block), sha256(block).hexdigest())
             reach("folder.note")
-            write_whole(self._note, msgspec.json.encode(note))
+            self._put_note(note)
             reach("folder.noted")
         else:
             remove(self._note)
         try:
             self._write(end.size, block)
         except OSError:
-            with suppress(OSError):  # the next call does what can't be done now
+            try:
                 self._cut_back(end)
+            except OSError:
+                # The next call does what can't be done now; till then no reader may see it.
+                with suppress(OSError):
+                    self._put_note(Group(end.size, len(block), sha256=""))
             raise
         reach("folder.written")
         if grouped:
@@ -197,8 +217,11 @@ class SessionFile:
         remove(self._note)
         reach("folder.cut-note-gone")
 
+    def _put_note(self, note: Group) -> None:
+        write_whole(self._note, msgspec.json.encode(note))
+
     def _group(self) -> Group | None:
         try:
-            return msgspec.json.decode(self._note.read_bytes(), type=Group)
-        except (FileNotFoundError, msgspec.MsgspecError):
+            return read_record(self._note, Group)
+        except msgspec.MsgspecError:
             return None

@@ -9,12 +9,17 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from .failpoints import reach
 
-__all__ = ["LockTimeout", "locked", "remove", "sync_folder", "unlock", "write_whole"]
+__all__ = ["LockTimeout", "locked", "read_record", "remove", "sync_folder", "unlock", "write_whole"]
 
 _RETRY_S = 0.005
+
+_T = TypeVar("_T")
 
 
 class LockTimeout(Exception):
@@ -64,6 +69,19 @@ def write_whole(path: Path, data: bytes) -> None:
         draft.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def read_record(path: Path, kind: type[_T]) -> _T | None:
+    """Read a small JSON file; None where there is none.
+
+    Raises OSError, and msgspec.MsgspecError for whatever else than such a record it holds.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except RecursionError:
+        raise msgspec.DecodeError("JSON is nested too deeply") from None
 
 
 def remove(path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from .folder_io import remove, unlock, write_whole
+from .folder_io import read_record, remove, unlock, write_whole
 from .process_fork import tell_after_fork
 
 __all__ = ["Owner", "Owners"]
@@ -56,8 +56,8 @@ class Owners:
     def owner(self, name: str) -> Owner | None:
         """The owner record of a file; None where there is none or it can't be read."""
         try:
-            return msgspec.json.decode((self._folder / "owners" / name).read_bytes(), type=Owner)
-        except (FileNotFoundError, msgspec.MsgspecError):
+            return read_record(self._folder / "owners" / name, Owner)
+        except msgspec.MsgspecError:
             return None
 
     def claim(self, name: str) -> Owner:

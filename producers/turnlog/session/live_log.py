@@ -7,6 +7,7 @@ from typing import Any
 
 from turnlog.events.admit import admit, admit_all
 from turnlog.events.chunk import CHUNK_TYPE
+from turnlog.events.commit import MAX_COMMIT_EVENTS
 from turnlog.events.errors import EmptyReplacement, InvariantBreach, TooLarge, ViewBreach
 from turnlog.events.event import Draft, Event, Replace
 from turnlog.events.gate import MAX_EVENT_BYTES
@@ -14,21 +15,39 @@ from turnlog.events.header import Header
 from turnlog.events.hot_chunks import hot_chunk
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.rows import Row
-from turnlog.events.vocabulary import Registry
+from turnlog.events.vocabulary import SURFACE_TYPES, Registry
 from turnlog.kernel.breach import Breach
 from turnlog.kernel.inbox import Inbox, InboxFold
 from turnlog.kernel.invariants import InvariantFold
-from turnlog.kernel.log import Log
+from turnlog.kernel.log import Log, RowLog
 from turnlog.kernel.messages import Message, MessageList
 from turnlog.kernel.request import Request, RequestFold
 from turnlog.kernel.restore import Restored
 from turnlog.kernel.state import SessionState
 from turnlog.kernel.view_check import unpaired
 
-__all__ = ["MAX_GROUP_EVENTS", "LiveLog", "check_group_size", "event_size"]
+__all__ = ["LiveLog", "check_group_size", "event_size"]
 
-MAX_GROUP_EVENTS = 1_024
-"""Events of one `append_all` at most: what one commit holds."""
+
+class _Follower:
+    """A lazy fold of log-only events, which catches up with its log when it is asked for.
+
+    An event that the fold refuses is not passed: asked again, it refuses that event again.
+    """
+
+    def __init__(self, rows: RowLog, fold: Callable[[Event], object]) -> None:
+        self._rows = rows
+        self._fold = fold
+        self._next_seq = 0
+
+    def catch_up(self) -> None:
+        """Fold what is new. Raises what the fold does."""
+        if self._next_seq == self._rows.next_seq:
+            return
+        for row in self._rows.rows(self._next_seq):
+            if not row.packed:
+                self._fold(row.events()[0])
+            self._next_seq = row.first_seq + row.count
 
 
 class LiveLog:
@@ -46,30 +65,33 @@ class LiveLog:
         self._strict = strict
         self._messages = MessageList(self._rows.event)
         self._invariants = InvariantFold(registry)
+        self._has_own = any(own.invariant is not None for own in registry.own.values())
         self._breaches: list[Breach] = []
         self._checked_seq = 0
         self._requests = RequestFold()
+        self._request_follower = _Follower(self._rows, self._requests.fold)
         self._inbox = InboxFold(self.header.seed_length)
-        self._requested_seq = 0
-        self._spliced_seq = 0
+        self._inbox_follower = _Follower(self._rows, self._inbox.fold)
 
     @property
     def next_seq(self) -> int:
         """The seq of the next event."""
         return self._state.next_seq
 
-    def admit(self, drafts: Sequence[Draft], now_ms: int) -> list[Event]:
+    def admit(self, drafts: Sequence[Draft], now_ms: int, *, own: bool = False) -> list[Event]:
         """Check drafts as far as it can be done without changing anything.
+
+        `own` ones, which end what came before, are not held to the invariants.
 
         Raises what `Session.append` raises but the Surface's refusals.
         """
-        if len(drafts) > MAX_GROUP_EVENTS:
-            raise TooLarge(len(drafts), MAX_GROUP_EVENTS, "events")
+        if len(drafts) > MAX_COMMIT_EVENTS:
+            raise TooLarge(len(drafts), MAX_COMMIT_EVENTS, "events")
         events = admit_all(drafts, self._state.next_seq, now_ms, self._registry)
         for event in events:
-            if event.surface_value is not None:
+            if event.type in SURFACE_TYPES:
                 _refuse_empty_replacement(event)
-        if self._strict:
+        if self._strict and not own:
             self._refuse_breach(events)
         return events
 
@@ -100,18 +122,18 @@ class LiveLog:
                 return event
         draft = Draft(type_, data, surface, sources, ignorable, time_ms)
         event = admit(draft, seq, now_ms, self._registry)
-        if event.surface_value is not None:
+        if event.type in SURFACE_TYPES:
             _refuse_empty_replacement(event)
         if self._strict:
             self._refuse_breach([event])
         return event
 
-    def commit_one(self, event: Event) -> None:
+    def add_one(self, event: Event) -> None:
         """Add an admitted event. Raises SurfaceRefused."""
         self._state.apply(event)
         self._rows.append(event)
 
-    def commit(self, events: Sequence[Event]) -> None:
+    def add(self, events: Sequence[Event]) -> None:
         """Add admitted events, all of them or none. Raises SurfaceRefused."""
         self._state.apply(events)
         self._rows.extend(events)
@@ -125,9 +147,9 @@ class LiveLog:
         asked = (admit(draft, at, 0, self._registry) for at, draft in enumerate(drafts, seq))
         return stored if all(map(_same_but_time, stored, asked)) else None
 
-    def seal(self) -> None:
+    def end_run(self) -> None:
         """End the open run of chunks, so that the rows so far stay as they are."""
-        self._rows.seal()
+        self._rows.end_run()
 
     def rows(self, start: int) -> tuple[Row, ...]:
         """The rows from the event at `start` on."""
@@ -151,17 +173,17 @@ class LiveLog:
 
     def request(self) -> Request:
         """The request now: header in force and Messages."""
-        self._fold_requests()
+        self._request_follower.catch_up()
         return self._requests.request(self.messages(), self.next_seq)
 
     def inbox(self) -> Inbox:
         """The pending messages now. Raises BadSplice where a stored splice does not fit."""
-        self._spliced_seq = self._fold_since(self._spliced_seq, self._inbox.fold)
+        self._inbox_follower.catch_up()
         return self._inbox.inbox
 
     def check_dispatch(self, request: Request) -> None:
         """Check that a request may leave. Raises ViewBreach, RequestMismatch."""
-        self._fold_requests()
+        self._request_follower.catch_up()
         view = self.messages()
         broken = unpaired(view)
         if broken:
@@ -172,21 +194,12 @@ class LiveLog:
         """The breaches of the invariants so far."""
         if self._checked_seq < self.next_seq:
             for row in self._rows.rows(self._checked_seq):
-                self._breaches.extend(self._invariants.check_row(row))
-            self._checked_seq = self.next_seq
+                # An embedder's fold may raise: it then is asked about the whole row again.
+                fold = self._invariants.copy() if self._has_own else self._invariants
+                self._breaches.extend(fold.check_row(row))
+                self._invariants = fold
+                self._checked_seq = row.first_seq + row.count
         return tuple(self._breaches)
-
-    def _fold_requests(self) -> None:
-        self._requested_seq = self._fold_since(self._requested_seq, self._requests.fold)
-
-    def _fold_since(self, seq: int, fold: Callable[[Event], object]) -> int:
-        """Give a lazy fold of log-only events what it has not seen; gives how far it is now."""
-        if seq < self.next_seq:
-            for row in self._rows.rows(seq):
-                if not row.packed:
-                    for event in row.events():
-                        fold(event)
-        return self.next_seq
 
     def _refuse_breach(self, events: Sequence[Event]) -> None:
         self.breaches()
@@ -215,7 +228,10 @@ def check_group_size(events: Sequence[Event]) -> int:
         ]
     )
     if len(events) > 1 and size > MAX_EVENT_BYTES:
-        size = sum(len(event.text) + 2 for event in events)
+        # As it is stored: packed, and as a JSON array.
+        packed = RowLog()
+        packed.extend(events)
+        size = 1 + sum(len(row.text) + 1 for row in packed.rows())
         if size > MAX_EVENT_BYTES:
             raise TooLarge(size, MAX_EVENT_BYTES)
     return size

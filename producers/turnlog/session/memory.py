@@ -178,7 +178,9 @@ class _MemoryWriter:
             )
 
     def wait(self, seq: int, *, timeout_s: float) -> Head:
-        """The rows were added by `send`."""
+        """The rows were added by `send`. Raises Superseded."""
+        with self._logs.lock:
+            self._check_claim()
         return self._head
 
     def born(self) -> None:

@@ -1,43 +1,54 @@
-"""Observers of a session: told in registration order, their failures contained."""
+"""Observers: told in registration order, their failures contained unless they may veto."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, TypeVar
 
 __all__ = ["Observers"]
 
 _log = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
 
-class Observers:
-    """A list of callbacks; `tell` calls each, and a failing one stops no other."""
+
+class _Registration(Generic[_T]):
+    """One registration: two of one callback are two."""
+
+    def __init__(self, callback: Callable[[_T], object]) -> None:
+        self.callback = callback
+
+
+class Observers(Generic[_T]):
+    """A list of callbacks that hear of one kind of subject; may change while they are told."""
 
     def __init__(self) -> None:
-        self._callbacks: list[Callable[[Any], object]] = []
+        self._registrations: list[_Registration[_T]] = []
 
     def __bool__(self) -> bool:
-        return bool(self._callbacks)
+        return bool(self._registrations)
 
-    def add(self, callback: Callable[[Any], object]) -> Callable[[], None]:
-        """Register a callback; the result takes it off again, once."""
-        entry = callback
-        self._callbacks.append(entry)
+    def add(self, callback: Callable[[_T], object]) -> Callable[[], None]:
+        """Register a callback; the result takes this registration off again, once."""
+        registration = _Registration(callback)
+        self._registrations.append(registration)
 
         def remove() -> None:
-            # By identity: two registrations of one callback are two.
-            for index, other in enumerate(self._callbacks):
-                if other is entry:
-                    del self._callbacks[index]
-                    return
+            if registration in self._registrations:
+                self._registrations.remove(registration)
 
         return remove
 
-    def tell(self, subject: Any) -> None:
+    def tell(self, subject: _T) -> None:
         """Call each callback with the subject; log and contain what it raises."""
-        for callback in tuple(self._callbacks):
+        for registration in tuple(self._registrations):
             try:
-                callback(subject)
+                registration.callback(subject)
             except Exception:  # noqa: BLE001 - whatever an observer raises is contained
                 _log.exception("an observer failed; the session goes on")
+
+    def ask(self, subject: _T) -> None:
+        """Call each callback with the subject; the first that raises ends it, and is a veto."""
+        for registration in tuple(self._registrations):
+            registration.callback(subject)

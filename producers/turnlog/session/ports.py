@@ -6,9 +6,10 @@ session has checked; it never looks inside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from turnlog.events.errors import Superseded
 from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
@@ -31,7 +32,7 @@ class StoredLog(NamedTuple):
     """A log as the store has it, in order.
 
     `marks` are the ends of its durable writes, ascending: the next seq after each, and the hash
-    that attests the log up to there.
+    that attests the log up to there. A store that attests only the whole log gives none.
     """
 
     header: Header
@@ -40,7 +41,10 @@ class StoredLog(NamedTuple):
     marks: Sequence[tuple[int, bytes]] = ()
 
     def hash_at(self, boundary: int | None) -> bytes:
-        """The hash of the write that holds the event at `boundary`; the first one's for None."""
+        """The hash of the write that holds the event at `boundary`; the first one's for None.
+
+        Without marks the whole log's: it attests more than the boundary, never less.
+        """
         wanted = -1 if boundary is None else boundary
         return next((digest for end, digest in self.marks if end > wanted), self.head.hash)
 
@@ -69,11 +73,32 @@ class LogWriter(Protocol):
         """The last durable head."""
         ...
 
-    def write(self, pending: Pending, *, timeout_s: float) -> Head:
-        """Make rows durable, in order, after all before; returns when they are.
+    @property
+    def sent_seq(self) -> int:
+        """The seq of the first row that `send` has not taken yet."""
+        ...
 
-        Raises Superseded where another writer moved the session, OutcomeUnknown where the time is
-        up, StoreFailed where nothing of it is durable and a later call may succeed.
+    def watch(
+        self, durable: Callable[[Head], object], lost: Callable[[Superseded], object]
+    ) -> None:
+        """Have callbacks told, from any thread, of a new durable head and of a lost session.
+
+        A writer that is durable when `send` returns need not tell.
+        """
+        ...
+
+    def send(self, pending: Pending, *, timeout_s: float) -> None:
+        """Take rows to make durable, in order, after all before.
+
+        Raises Superseded where another writer moved the session; OutcomeUnknown and StoreFailed
+        where it has taken nothing, and a later call may succeed.
+        """
+        ...
+
+    def wait(self, seq: int, *, timeout_s: float) -> Head:
+        """Return when all rows below `seq` are durable.
+
+        Raises Superseded, and OutcomeUnknown where the time is up: a later call answers.
         """
         ...
 
@@ -96,6 +121,10 @@ class LogStore(Protocol):
     @property
     def writer(self) -> str:
         """The id of this writing store object."""
+        ...
+
+    def new_id(self) -> str:
+        """Mint the id of a new session."""
         ...
 
     @property

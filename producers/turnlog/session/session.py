@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from turnlog.events.errors import Backpressure
-from turnlog.events.event import Draft, Event
+from turnlog.events.event import Draft, Event, Replace
 from turnlog.events.head import Head
 from turnlog.events.header import Header, check_session_id
 from turnlog.events.rows import event_row
@@ -24,10 +24,17 @@ from turnlog.kernel.restore import restore
 from turnlog.kernel.state import SessionState
 
 from .core import SessionCore, clock_ms
+from .store_side import store_side
 
 __all__ = ["Session"]
 
 _T = TypeVar("_T")
+
+_CHECK_ROUNDS = 3
+"""Times that a request is checked and flushed while other threads go on appending, at most.
+
+Two are enough: what the first flush made durable gives the request, and so does the log after it.
+"""
 
 
 class Session(SessionCore):
@@ -62,7 +69,7 @@ class Session(SessionCore):
         restored = restore(header, map(event_row, seed or ()), id=id)
         session = cls(restored, registry=registry or Registry(), strict=strict, clock=clock)
         if seed is not None:
-            session.end_seed()
+            store_side(session).end_seed()
         return session
 
     @classmethod
@@ -86,14 +93,14 @@ class Session(SessionCore):
         check_session_id(id)
         restored = restore(header, map(event_row, events), id=id)
         session = cls(restored, registry=registry or Registry(), strict=strict, clock=clock)
-        session.end_seed()
+        store_side(session).end_seed()
         return session
 
     @property
     def state(self) -> SessionState:
-        """A copy of the hot state, such as for a checkpoint."""
-        with self._lock:
-            return self._live.state()
+        """A copy of the hot state, such as for a checkpoint. Raises Superseded."""
+        with self._reading() as live:
+            return live.state()
 
     @property
     def log(self) -> Log:
@@ -103,9 +110,9 @@ class Session(SessionCore):
 
     @property
     def breaches(self) -> tuple[Breach, ...]:
-        """The breaches of the invariants so far, in log order."""
-        with self._lock:
-            return self._live.breaches()
+        """The breaches of the invariants so far, in log order. Raises Superseded."""
+        with self._reading() as live:
+            return live.breaches()
 
     def messages(self) -> list[Message]:
         """What the model sees now, a new list that stays as it is. Raises Superseded."""
@@ -123,7 +130,7 @@ class Session(SessionCore):
         Two events in one commit: `tool/late-result`, log-only and ignorable, and a user message;
         the earlier result stays. Raises as `append`.
         """
-        with self._reading() as live:
+        with self._changing() as live:
             return self.append_all(late_result(live.log(), turn, step, call_id, message))
 
     @property
@@ -136,9 +143,10 @@ class Session(SessionCore):
         """Log the change that a function of `turnlog.kernel.inbox_plan` plans.
 
         Gives the messages (JSON) that it takes out; an empty change logs nothing. Raises as
-        `append`, and BadShape for what the plan refuses.
+        `append`, and BadShape for what the plan refuses. The plan is called under the session's
+        lock: it may not flush.
         """
-        with self._reading() as live:
+        with self._changing() as live:
             drafts, messages = plan(live.inbox())
             self.append_all(drafts)
             return [message.value for message in messages]
@@ -165,11 +173,15 @@ class Session(SessionCore):
     def model_call(self, request: Request) -> Iterator[Request]:
         """Barrier before a model request leaves: it is what the log says, and that is durable.
 
+        Checked once more after the flush, for other threads may append meanwhile.
+
         Raises RequestMismatch, ViewBreach, and as `flush`; the body then does not run.
         """
-        with self._reading() as live:
-            live.check_dispatch(request)
-        self.flush()
+        self._check_request(request)
+        for _ in range(_CHECK_ROUNDS):
+            head = self.flush()
+            if self._check_request(request) <= head.next_seq:
+                break
         yield request
 
     @contextmanager
@@ -181,10 +193,7 @@ class Session(SessionCore):
         The body appends the result, citing the yielded event. Raises as `append` and `flush`; the
         body then does not run.
         """
-        call = self.append(
-            "tool/call",
-            {"turn": turn, "step": step, "callId": call_id, "name": name, "arguments": arguments},
-        )
+        call = self.append("tool/call", _call_data(turn, step, call_id, name, arguments))
         self.flush()
         yield call
 
@@ -199,24 +208,40 @@ class Session(SessionCore):
         yield self.append("step/start", {"turn": turn, "step": step})
         self.append("step/end", {"turn": turn, "step": step})
 
-    async def aappend(self, type: str, data: Any, **options: Any) -> Event:
-        """As `append`, but waits for room in the buffer instead of raising Backpressure."""
-        while True:
-            try:
-                return self.append(type, data, **options)
-            except Backpressure:
-                await self.aflush()
+    async def aappend(
+        self,
+        type: str,
+        data: Any,
+        *,
+        surface: str | Replace | dict[str, Any] | None = None,
+        sources: Sequence[int] | None = None,
+        ignorable: bool = False,
+        time_ms: int | None = None,
+        expected_seq: int | None = None,
+    ) -> Event:
+        """As `append`, but waits for room in the buffer instead of raising Backpressure.
+
+        Cancelled while it waits, it appends nothing. Raises what `flush` does where this session
+        can't write.
+        """
+        return await self._with_room(
+            lambda: self.append(
+                type,
+                data,
+                surface=surface,
+                sources=sources,
+                ignorable=ignorable,
+                time_ms=time_ms,
+                expected_seq=expected_seq,
+            )
+        )
 
     async def aappend_all(
         self, drafts: Iterable[Draft], *, expected_seq: int | None = None
     ) -> list[Event]:
-        """As `append_all`, but waits for room in the buffer instead of raising Backpressure."""
+        """As `append_all`, but waits for room in the buffer; else as `aappend`."""
         group = tuple(drafts)
-        while True:
-            try:
-                return self.append_all(group, expected_seq=expected_seq)
-            except Backpressure:
-                await self.aflush()
+        return await self._with_room(lambda: self.append_all(group, expected_seq=expected_seq))
 
     async def aflush(self, *, timeout_s: float = 30.0) -> Head:
         """As `flush`, without blocking the event loop."""
@@ -229,22 +254,67 @@ class Session(SessionCore):
     @asynccontextmanager
     async def amodel_call(self, request: Request) -> AsyncIterator[Request]:
         """As `model_call`."""
-        async with _entered(self.model_call(request)) as entered:
-            yield entered
+        self._check_request(request)
+        for _ in range(_CHECK_ROUNDS):
+            head = await self.aflush()
+            if self._check_request(request) <= head.next_seq:
+                break
+        yield request
 
     @asynccontextmanager
     async def atool_call(
         self, turn: int, step: int, call_id: str, name: str, arguments: str
     ) -> AsyncIterator[Event]:
-        """As `tool_call`."""
-        async with _entered(self.tool_call(turn, step, call_id, name, arguments)) as entered:
-            yield entered
+        """As `tool_call`, but waits for room. Cancelled in its flush, the call stays in the log."""
+        call = await self.aappend("tool/call", _call_data(turn, step, call_id, name, arguments))
+        await self.aflush()
+        yield call
 
     @asynccontextmanager
     async def astep(self, turn: int, step: int) -> AsyncIterator[Event]:
-        """As `step`."""
-        async with _entered(self.step(turn, step)) as entered:
-            yield entered
+        """As `step`, but waits for room. Cancelled before its body, it appends nothing."""
+        await self.aflush()
+        yield await self.aappend("step/start", {"turn": turn, "step": step})
+        await self.aappend("step/end", {"turn": turn, "step": step})
+
+    def _check_request(self, request: Request) -> int:
+        """Check a request against the log as it stands; gives the log's length."""
+        with self._reading() as live:
+            live.check_dispatch(request)
+            return live.next_seq
+
+    async def _with_room(self, append: Callable[[], _T]) -> _T:
+        """Append on the event loop as soon as there is room."""
+        while True:
+            try:
+                with self._held():  # a detach that an observer asks for must not block the loop
+                    appended = append()
+            except Backpressure as error:
+                await self.aflush()
+                await self._room(error.wanted)
+                continue
+            if self._detach_asked:
+                await asyncio.to_thread(self._detach_if_asked)
+            return appended
+
+    async def _room(self, size_bytes: int) -> None:
+        """Wait until the store's buffer may have room; whoever waits then tries again."""
+        if self._link is None:
+            return
+        loop = asyncio.get_running_loop()
+        room = asyncio.Event()
+
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(room.set)
+            except RuntimeError:  # the loop ended with the one who waited
+                pass
+
+        forget = self._link.when_room(size_bytes, wake)
+        try:
+            await room.wait()
+        finally:
+            forget()
 
     def __enter__(self) -> Session:
         return self
@@ -259,14 +329,6 @@ class Session(SessionCore):
         await self.adetach()
 
 
-@asynccontextmanager
-async def _entered(barrier: AbstractContextManager[_T]) -> AsyncIterator[_T]:
-    """Enter a blocking barrier in a thread, and leave it where an error of the body reaches it."""
-    entered = await asyncio.to_thread(barrier.__enter__)
-    try:
-        yield entered
-    except BaseException as error:
-        if not barrier.__exit__(type(error), error, error.__traceback__):
-            raise
-    else:
-        await asyncio.to_thread(barrier.__exit__, None, None, None)
+def _call_data(turn: int, step: int, call_id: str, name: str, arguments: str) -> dict[str, Any]:
+    """The data of a `tool/call`."""
+    return {"turn": turn, "step": step, "callId": call_id, "name": name, "arguments": arguments}

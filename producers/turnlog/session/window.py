@@ -7,43 +7,42 @@ import threading
 import time
 from typing import Protocol
 
-from turnlog.events.errors import Superseded, TurnlogError
+from turnlog.events.errors import TurnlogError
 
-__all__ = ["Drainable", "WriteBehind"]
+__all__ = ["Pending", "WriteBehind"]
 
 _log = logging.getLogger(__name__)
 
 
-class Drainable(Protocol):
-    """What the window writes out: one session's pending events."""
+class Pending(Protocol):
+    """One session's pending events."""
 
-    def drain(self, *, timeout_s: float) -> object:
-        """Make what is pending durable."""
+    def send(self) -> bool:
+        """Hand over what is pending; False where that must be tried again."""
         ...
 
 
 class WriteBehind:
     """One window shared by the sessions of a store.
 
-    Opened by the first pending event, not moved by later ones; when it ends, one thread drains
-    every session that has something pending. A failed drain is logged once per session and tried
-    again with the next window, so nothing is lost and no order changes.
+    Opened by the first pending event, not moved by later ones; when it ends, one thread hands over
+    what every session has pending. A failure is logged once for each session and tried again with
+    the next window, so nothing is lost and no order changes.
     """
 
-    def __init__(self, window_s: float, timeout_s: float) -> None:
+    def __init__(self, window_s: float) -> None:
         self._window_s = window_s
-        self._timeout_s = timeout_s
         self._wake = threading.Condition()
-        self._pending: dict[int, Drainable] = {}
-        self._failing: set[int] = set()
+        self._pending: set[Pending] = set()
+        self._failing: set[Pending] = set()
         self._deadline: float | None = None
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def open(self, drainable: Drainable) -> None:
+    def open(self, pending: Pending) -> None:
         """Note that something is pending; starts the window where none is open."""
         with self._wake:
-            self._pending[id(drainable)] = drainable
+            self._pending.add(pending)
             if self._deadline is None and not self._closed:
                 self._deadline = time.monotonic() + self._window_s
                 if self._thread is None:
@@ -53,11 +52,18 @@ class WriteBehind:
                     self._thread.start()
                 self._wake.notify()
 
-    def forget(self, drainable: Drainable) -> None:
-        """Note that nothing is pending any more."""
+    def hurry(self) -> None:
+        """End the window that is open, if one is."""
         with self._wake:
-            self._pending.pop(id(drainable), None)
-            self._failing.discard(id(drainable))
+            if self._deadline is not None:
+                self._deadline = time.monotonic()
+                self._wake.notify()
+
+    def forked(self) -> None:
+        """Hear, in a forked child, that the thread is the parent's, and maybe holds the lock."""
+        self._wake = threading.Condition()
+        self._closed = True
+        self._thread = None
 
     def close(self) -> None:
         """Stop the thread; what is pending stays with its sessions."""
@@ -74,26 +80,29 @@ class WriteBehind:
                 while not self._closed and (
                     self._deadline is None or self._deadline > time.monotonic()
                 ):
-                    remaining = self._deadline
+                    deadline = self._deadline
                     self._wake.wait(
-                        None if remaining is None else max(0.0, remaining - time.monotonic())
+                        None if deadline is None else max(0.0, deadline - time.monotonic())
                     )
                 if self._closed:
                     return
                 self._deadline = None
-                pending, self._pending = self._pending, {}
-            for drainable in pending.values():
-                self._drain(drainable)
+                sessions, self._pending = self._pending, set()
+            for session in sessions:
+                self._send(session)
 
-    def _drain(self, drainable: Drainable) -> None:
+    def _send(self, session: Pending) -> None:
         try:
-            drainable.drain(timeout_s=self._timeout_s)
-        except Superseded:
-            return  # the session has closed itself and raises it to its user
+            sent = session.send()
         except TurnlogError as error:
-            if id(drainable) not in self._failing:
-                self._failing.add(id(drainable))
+            if session not in self._failing:
+                self._failing.add(session)
                 _log.warning("write-behind failed and will be tried again: %s", error)
-            self.open(drainable)
+            sent = False
+        except Exception:  # noqa: BLE001 - one session's fault must not end all others'
+            _log.exception("write-behind failed and will be tried again")
+            sent = False
         else:
-            self._failing.discard(id(drainable))
+            self._failing.discard(session)
+        if not sent:
+            self.open(session)

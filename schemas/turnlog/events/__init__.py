@@ -16,7 +16,7 @@ from .body import (
 )
 from .chain import (
     commit_hash,
-    seal_commit,
+    make_commit,
 )
 from .commit import (
     Commit,
@@ -41,7 +41,9 @@ from .errors import (
     ImportConflict,
     InvalidBoundary,
     InvariantBreach,
+    LayoutMismatch,
     LineageCycle,
+    LogEndPassed,
     LogStartCut,
     MissingField,
     NewerThanReader,
@@ -145,7 +147,9 @@ __all__ = [
     "InvalidBoundary",
     "InvariantBreach",
     "Kind",
+    "LayoutMismatch",
     "LineageCycle",
+    "LogEndPassed",
     "LogStartCut",
     "MissingField",
     "NewerThanReader",
@@ -186,11 +190,11 @@ __all__ = [
     "encode_commit",
     "event_row",
     "expand",
+    "make_commit",
     "pack",
     "parse_row",
     "read_jsonl",
     "scan_jsonl",
-    "seal_commit",
     "snapshot",
     "write_jsonl",
 ]

@@ -65,7 +65,7 @@ class UnregisteredType(CallerError):
     def __init__(self, type: str) -> None:
         self.type = type
         super().__init__(
-            f"event type {type!r} is not registered: register it, or mark the event ignorable"
+            f"event type {shown(type)} is not registered: register it, or mark the event ignorable"
         )
 
 
@@ -80,22 +80,30 @@ class TooLarge(CallerError):
 
 
 class Backpressure(CallerError):
-    """The buffer of events not yet durable is full, in bytes; flush, or await `aappend`."""
+    """The buffer of events not yet durable is full; flush, or await `aappend`. Sizes in bytes.
 
-    def __init__(self, pending: int, limit: int) -> None:
+    `wanted` is the size of what was to be appended.
+    """
+
+    def __init__(self, pending: int, limit: int, wanted: int = 0) -> None:
         self.pending = pending
         self.limit = limit
+        self.wanted = wanted
         super().__init__(
             f"{pending} bytes wait to become durable, at most {limit} may: flush, or use aappend"
         )
 
 
 class Reentrant(CallerError):
-    """An append from inside an observer of the same session."""
+    """An append or a wait for I/O from inside an observer of the same session.
 
-    def __init__(self, session_id: str) -> None:
+    `what` says what was tried, as in "flush of".
+    """
+
+    def __init__(self, session_id: str, what: str = "append to") -> None:
         self.session_id = session_id
-        super().__init__(f"append to {session_id!r} from inside one of its own observers")
+        self.what = what
+        super().__init__(f"{what} {session_id!r} from inside one of its own observers")
 
 
 class Closed(CallerError):
@@ -173,7 +181,7 @@ class PresetMismatch(CallerError):
     def __init__(self, recorded: str | None, asked: str | None) -> None:
         self.recorded = recorded
         self.asked = asked
-        super().__init__(f"agent preset: recorded {recorded!r}, asked for {asked!r}")
+        super().__init__(f"agent preset: recorded {shown(recorded)}, asked for {shown(asked)}")
 
 
 class RequestMismatch(CallerError):

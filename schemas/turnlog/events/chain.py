@@ -13,7 +13,7 @@ import msgspec
 
 from .commit import NO_HASH, Commit, Kind
 
-__all__ = ["attested_bytes", "commit_hash", "hash_fits", "seal_commit"]
+__all__ = ["attested_bytes", "commit_hash", "hash_fits", "make_commit"]
 
 _TAG = b"turnlog commit"
 _INTEGER = struct.Struct(">q")
@@ -63,7 +63,7 @@ def hash_fits(commit: Commit) -> bool:
     return commit_hash(commit) == commit.hash
 
 
-def seal_commit(
+def make_commit(
     *,
     namespace: str,
     session_id: str,

@@ -34,7 +34,10 @@ SEMANTICS = 0
 a new event type is no such change."""
 
 HASH_BYTES = 32
+"""Bytes of a hash: SHA-256."""
+
 NONCE_BYTES = 16
+"""Bytes of a nonce: at random, no two of a session's are ever the same."""
 
 NO_HASH = bytes(HASH_BYTES)
 """The `prev_hash` of an `open`, which hangs on nothing."""

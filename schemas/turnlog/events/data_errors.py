@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .error_roots import DataError
+from .error_text import shown
 
 __all__ = [
     "BadCheckpoint",
@@ -12,6 +13,7 @@ __all__ = [
     "DamagedFile",
     "ImportConflict",
     "LineageCycle",
+    "LogEndPassed",
     "LogStartCut",
     "MissingField",
     "NewerThanReader",
@@ -54,7 +56,7 @@ class UnknownRequiredType(DataError):
         self.type = type
         self.seq = seq
         super().__init__(
-            f"event {seq} has the unknown type {type!r}: register it to resume; "
+            f"event {seq} has the unknown type {shown(type)}: register it to resume; "
             "viewing and export work without"
         )
 
@@ -107,6 +109,15 @@ class LogStartCut(DataError):
         self.asked_offset = asked_offset
         self.log_start_offset = log_start_offset
         super().__init__(f"offsets {asked_offset} to {log_start_offset} (exclusive) are gone")
+
+
+class LogEndPassed(DataError):
+    """A position lies behind the log's end: it is of another log, or this one lost its end."""
+
+    def __init__(self, asked_offset: int, log_end_offset: int) -> None:
+        self.asked_offset = asked_offset
+        self.log_end_offset = log_end_offset
+        super().__init__(f"offset {asked_offset} is behind the log's end at {log_end_offset}")
 
 
 class LineageCycle(DataError):

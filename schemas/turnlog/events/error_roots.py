@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .error_text import shortened
+
 __all__ = [
     "BrokerError",
     "CallerError",
@@ -13,7 +15,10 @@ __all__ = [
 
 
 class TurnlogError(Exception):
-    """The root of all errors that turnlog raises."""
+    """The root of all errors that turnlog raises; its text is short, whatever it tells of."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(shortened(text))
 
 
 class CallerError(TurnlogError):

@@ -10,11 +10,13 @@
     ├── DataError            the stored data is not what it should be
     │   ├── BadRow  MissingField  RestoreRefused  UnknownRequiredType  BadSplice
     │   ├── BrokenLog ── DamagedFile
-    │   └── NewerThanReader  LogStartCut  LineageCycle  ImportConflict  BadCheckpoint
+    │   ├── NewerThanReader  LogStartCut  LogEndPassed
+    │   └── LineageCycle  ImportConflict  BadCheckpoint
     ├── OwnershipError       another writer moved the session
     │   └── OwnedElsewhere  Conflict  Superseded
     ├── BrokerError          the broker must be there, or must allow it
-    │   └── BrokerUnavailable  NotAuthorized  OutcomeUnknown  StoreFailed  NotAcknowledged
+    │   ├── BrokerUnavailable  NotAuthorized  LayoutMismatch
+    │   └── OutcomeUnknown  StoreFailed  NotAcknowledged
     └── SinkError            a group's database failed
 
 An error carries its facts as attributes; its text says what was expected, what was found and, where
@@ -52,6 +54,7 @@ from .data_errors import (
     DamagedFile,
     ImportConflict,
     LineageCycle,
+    LogEndPassed,
     LogStartCut,
     MissingField,
     NewerThanReader,
@@ -69,6 +72,7 @@ from .error_roots import (
 from .outside_errors import (
     BrokerUnavailable,
     Conflict,
+    LayoutMismatch,
     NotAcknowledged,
     NotAuthorized,
     OutcomeUnknown,
@@ -96,7 +100,9 @@ __all__ = [
     "ImportConflict",
     "InvalidBoundary",
     "InvariantBreach",
+    "LayoutMismatch",
     "LineageCycle",
+    "LogEndPassed",
     "LogStartCut",
     "MissingField",
     "NewerThanReader",

@@ -11,7 +11,7 @@ from .chunk import CHUNK_TYPE, Chunk, chunk_of
 from .error_text import shown
 from .errors import BadRow, BadShape, MissingField
 from .gate import is_integer, is_seq
-from .jsontext import dumps, is_object, loads, type_of
+from .jsontext import dumps, is_list, is_object, loads, type_of
 
 __all__ = ["ENVELOPE_KEYS", "Draft", "Event", "Replace", "event_of_value", "read_draft"]
 
@@ -46,16 +46,16 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
     """One event of a log, read-only; `time_ms` is epoch milliseconds and is for display.
 
     An event read from a log may be malformed beyond type, seq and time: the property that reads
-    what is not there says so, naming the seq. `surface_value` and `sources_value` are as stored;
-    `chunk` is the delta of an event that a packed row can hold exactly, else None.
+    what is not there says so, naming the seq. `chunk` is the delta of an event that a packed row
+    can hold exactly, else None.
     """
 
     type: str
     seq: int
     time_ms: int
     ignorable: bool = False
-    surface_value: Any = None
-    sources_value: Any = None
+    _surface: Any = None
+    _sources: Any = None
     chunk: Chunk | None = None
     _fresh: list[Any] | None = None
     _text: bytes = b""
@@ -82,7 +82,7 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
     @property
     def appends(self) -> bool:
         """Whether the event goes to the end of the Surface."""
-        return type(self.surface_value) is str and self.surface_value == "append"
+        return type(self._surface) is str and self._surface == "append"
 
     @property
     def surface(self) -> str | Replace | None:
@@ -90,7 +90,7 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
 
         Raises BadShape where the stored one is malformed.
         """
-        return parse_surface(self.surface_value)
+        return parse_surface(self._surface)
 
     @property
     def sources(self) -> tuple[int, ...] | None:
@@ -98,7 +98,17 @@ class Event(msgspec.Struct, frozen=True, eq=False, gc=False, repr_omit_defaults=
 
         Raises BadShape where the stored list is malformed.
         """
-        return parse_sources(self.sources_value)
+        return parse_sources(self._sources)
+
+    @property
+    def surface_value(self) -> Any:
+        """The Surface operation as stored, sound or not, a new copy each time; None for none."""
+        return _copied(self._surface)
+
+    @property
+    def sources_value(self) -> Any:
+        """The cited seqs as stored, sound or not, a new copy each time; None for none."""
+        return _copied(self._sources)
 
     @property
     def text(self) -> bytes:
@@ -152,6 +162,11 @@ def event_of_value(value: Any, text: bytes) -> Event:
         [value["data"]] if "data" in value else None,
         text,
     )
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a stored value, which nobody else can change."""
+    return loads(dumps(value)) if is_object(value) or is_list(value) else value
 
 
 def read_draft(value: Any) -> Draft:

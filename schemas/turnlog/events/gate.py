@@ -15,7 +15,7 @@ import msgspec
 
 from .error_text import type_name
 from .errors import NotLossless, TooLarge
-from .jsontext import dumps, loads, type_of
+from .jsontext import INT_MAX, INT_MIN, dumps, loads, type_of
 
 __all__ = [
     "MAX_EVENT_BYTES",
@@ -25,6 +25,7 @@ __all__ = [
     "is_seq",
     "lossless_copy",
     "snapshot",
+    "stored_copy",
 ]
 
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -75,6 +76,20 @@ def lossless_copy(value: Any) -> Any:
         return _copy_exact(value)
 
 
+def stored_copy(value: Any) -> Any:
+    """Check a stored value that a caller hands in, and give a deep copy.
+
+    As `lossless_copy`, but of a stored log a negative zero and any integer of 64 bits are read, and
+    the size is not limited.
+
+    Raises NotLossless naming the path inside the value.
+    """
+    try:
+        return _copy_fast(value, _FAST_DEPTH, [0])
+    except (_NotFast, RuntimeError, TooLarge):
+        return _copy_exact(value, is_stored=True)
+
+
 def is_integer(value: Any) -> bool:
     """Tell whether a stored JSON value is a whole number within ±(2^53 - 1): 1.0 is."""
     kind = type_of(value)
@@ -88,7 +103,7 @@ def is_seq(value: Any) -> bool:
     return is_integer(value) and value >= 0
 
 
-def _copy_fast(value: Any, depth: int, spent: list[int]) -> Any:
+def _copy_fast(value: Any, depth: int, spent: list[float]) -> Any:
     """Copy a plain value of little depth; `spent` counts the bytes that its text has at least.
 
     The count bounds the work where a small value contains the same parts over and over.
@@ -128,7 +143,7 @@ def _copy_fast(value: Any, depth: int, spent: list[int]) -> Any:
     raise _NotFast
 
 
-def _spend(spent: list[int], size: int) -> None:
+def _spend(spent: list[float], size: int) -> None:
     """Count bytes that the text must have: five an item of an object, two of a list, long strings.
 
     Never more than it has: brackets, quotes, colons, commas, and one byte of each item itself. Both
@@ -136,17 +151,17 @@ def _spend(spent: list[int], size: int) -> None:
     """
     spent[0] += size
     if spent[0] > MAX_EVENT_BYTES:
-        raise TooLarge(spent[0], MAX_EVENT_BYTES)
+        raise TooLarge(int(spent[0]), MAX_EVENT_BYTES)
 
 
-def _copy_exact(value: Any) -> Any:
+def _copy_exact(value: Any, *, is_stored: bool = False) -> Any:
     """Copy iteratively, or raise with the exact path of the first fault in reading order."""
     root: list[Any] = []
     # Per open container: the copy, what is left to read of the source, the source's identity.
     frames: list[tuple[Any, Any, int]] = [(root, iter([(0, value)]), 0)]
     path: list[str | int] = []
     open_ids: set[int] = set()
-    spent = [0]
+    spent: list[float] = [-inf if is_stored else 0]
     while frames:
         target, items, identity = frames[-1]
         try:
@@ -177,7 +192,7 @@ def _copy_exact(value: Any) -> Any:
             frames.append((copy, iter(list(pairs)), id(item)))
             continue
         if kind is not str:
-            _refuse_lossy(item, path)
+            _refuse_lossy(item, path, is_stored)
         elif len(item) > _LONG_TEXT:
             _spend(spent, len(item))
         _put(target, key, item)
@@ -197,18 +212,21 @@ def _put(target: Any, key: str | int, item: Any) -> None:
         target.append(item)
 
 
-def _refuse_lossy(item: Any, path: list[str | int]) -> None:
+def _refuse_lossy(item: Any, path: list[str | int], is_stored: bool) -> None:
     """Raise NotLossless unless `item`, which is no string, is a lossless scalar."""
     kind = type_of(item)
     if kind is bool or item is None:
         return
     if kind is int:
-        if not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
+        if is_stored:
+            if not INT_MIN <= item <= INT_MAX:
+                raise NotLossless(path, "an integer beyond 64 bits")
+        elif not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
             raise NotLossless(path, "an integer beyond ±(2^53 - 1)")
     elif kind is float:
         if not -inf < item < inf:
             raise NotLossless(path, "NaN" if item != item else "an infinity")
-        if item == 0 and copysign(1.0, item) < 0:
+        if item == 0 and copysign(1.0, item) < 0 and not is_stored:
             raise NotLossless(path, "negative zero")
     else:
         raise NotLossless(path, f"a value of type {_type_name(item)}")

@@ -6,12 +6,19 @@ from typing import Any
 
 import msgspec
 
-from .error_text import shown
-from .errors import BadSessionId, BadShape
-from .gate import is_integer, is_seq, lossless_copy
+from .error_text import format_path, shown
+from .errors import BadSessionId, BadShape, NotLossless, TooLarge
+from .gate import is_integer, is_seq, lossless_copy, stored_copy
 from .jsontext import dumps, is_object, loads
 
-__all__ = ["Header", "check_session_id"]
+__all__ = ["MAX_HEADER_BYTES", "Header", "check_header_size", "check_session_id"]
+
+MAX_HEADER_BYTES = 1024 * 1024
+"""Bytes of the header of a session that is made here, at most.
+
+So that every store can write it: far below what one commit holds, and far above a path and a name.
+A stored header is read whatever its size.
+"""
 
 _MAX_ID_CODE_POINTS = 255
 
@@ -37,16 +44,23 @@ class Header(msgspec.Struct, frozen=True, gc=False):
     def of(cls, value: Any, *, id: str | None = None) -> Header:
         """Check a stored header, which must name session `id` where given.
 
-        Raises BadShape naming the field.
+        Raises BadShape naming the field, also where it can't be written without loss.
         """
         if not is_object(value):
             raise BadShape("header", "an object", shown(value))
+        try:
+            value = stored_copy(value)
+        except NotLossless as error:
+            field = f"header{format_path(error.path).removeprefix('$')}"
+            raise BadShape(field, "lossless JSON", error.found) from None
         if not (is_integer(value.get("version")) and value["version"] == 0):
             raise BadShape("header.version", "0", shown(value.get("version")))
         own_id = value.get("id")
         if type(own_id) is not str or (id is not None and own_id != id):
             expected = "a string" if id is None else shown(id)
             raise BadShape("header.id", expected, shown(own_id))
+        if "type" in value:  # the key that marks a header line: JSONL could not hold it
+            raise BadShape("header.type", "no such key", shown(value["type"]))
         for key in ("createdAt", "seedLength", "delegationDepth"):
             if (key in value or key == "createdAt") and not is_seq(value.get(key)):
                 raise BadShape(f"header.{key}", "a non-negative integer", shown(value.get(key)))
@@ -73,18 +87,25 @@ class Header(msgspec.Struct, frozen=True, gc=False):
     def new(cls, id: str, created_at_ms: int, **fields: Any) -> Header:
         """Make the header of a new session; `fields` are the optional keys, None for absent.
 
-        Raises BadSessionId, NotLossless and BadShape.
+        Raises BadSessionId, NotLossless, BadShape and TooLarge.
         """
         check_session_id(id)
         value = {"version": 0, "id": id, "createdAt": created_at_ms}
         value.update((key, item) for key, item in fields.items() if item is not None)
-        return cls.of(lossless_copy(value), id=id)
+        return check_header_size(cls.of(lossless_copy(value), id=id))
 
     @property
     def value(self) -> dict[str, Any]:
         """The header as its JSON object, a new copy each time."""
         value: dict[str, Any] = loads(self.text)
         return value
+
+
+def check_header_size(header: Header) -> Header:
+    """Check the size of the header of a session to be made. Raises TooLarge."""
+    if len(header.text) > MAX_HEADER_BYTES:
+        raise TooLarge(len(header.text), MAX_HEADER_BYTES, "bytes of header")
+    return header
 
 
 def check_session_id(id: Any) -> str:

@@ -16,7 +16,7 @@ import orjson
 
 from .errors import BrokenLog
 
-__all__ = ["deep_equal", "dumps", "is_list", "is_object", "loads", "type_of"]
+__all__ = ["INT_MAX", "INT_MIN", "deep_equal", "dumps", "is_list", "is_object", "loads", "type_of"]
 
 _quote: Callable[[str], str] = json.encoder.encode_basestring
 _quote_ascii: Callable[[str], str] = json.encoder.encode_basestring_ascii
@@ -25,8 +25,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
-# Integers outside this range are read as doubles, by both paths: what a reader of JSON can rely on.
-_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+INT_MIN, INT_MAX = -(2**63), 2**64 - 1
+"""Integers outside this range are read as doubles, by both paths: what a reader can rely on."""
 
 
 type_of: Callable[[object], object] = type
@@ -225,7 +225,7 @@ def _leaf(text: str, position: int, char: str) -> tuple[Any, int]:
     digits, fraction, exponent = match.groups()
     if fraction is None and exponent is None and len(digits) <= 20:
         integer = int(digits)
-        if _INT_MIN <= integer <= _INT_MAX:
+        if INT_MIN <= integer <= INT_MAX:
             return integer, match.end()
     number = float(match.group())
     if math.isinf(number):

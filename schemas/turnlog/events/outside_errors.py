@@ -10,6 +10,7 @@ from .error_roots import BrokerError, OwnershipError
 __all__ = [
     "BrokerUnavailable",
     "Conflict",
+    "LayoutMismatch",
     "NotAcknowledged",
     "NotAuthorized",
     "OutcomeUnknown",
@@ -20,24 +21,48 @@ __all__ = [
 
 
 class OwnedElsewhere(OwnershipError):
-    """Another writer holds the session; ask for a take-over to claim it. Time in epoch ms."""
+    """Another session object holds the session. Time in epoch ms.
 
-    def __init__(self, writer: str, host: str | None, last_time_ms: int | None) -> None:
+    `here` tells that it is one of the asking store object: no take-over helps, use that one.
+    """
+
+    def __init__(
+        self, writer: str, host: str | None, last_time_ms: int | None, *, here: bool = False
+    ) -> None:
         self.writer = writer
         self.host = host
         self.last_time_ms = last_time_ms
-        super().__init__(
-            f"held by writer {writer} on {host or 'an unknown host'}, last commit at "
-            f"{last_time_ms}: ask for a take-over if that writer is gone"
-        )
+        self.here = here
+        last = "" if last_time_ms is None else f", last commit at {last_time_ms}"
+        if here:
+            text = f"open in this very store object{last}: use that session, or detach it first"
+        else:
+            text = (
+                f"held by writer {writer} on {host or 'an unknown host'}{last}: "
+                "ask for a take-over if that writer is gone"
+            )
+        super().__init__(text)
 
 
 class Conflict(OwnershipError):
-    """A claim lost against another writer; `head` is the real head."""
+    """The session is not where the caller takes it to be; `head` is the real head.
 
-    def __init__(self, head: Any) -> None:
+    Without `expected_seq` a claim lost against another writer. With it the session's own log goes
+    on from another seq: `head` then counts what is in flight too, and its hash is empty where that
+    has none yet.
+    """
+
+    def __init__(self, head: Any, expected_seq: int | None = None) -> None:
         self.head = head
-        super().__init__(f"another writer moved the session: its head is now {head}")
+        self.expected_seq = expected_seq
+        if expected_seq is None:
+            text = f"another writer moved the session: its head is now {head}"
+        else:
+            text = (
+                f"expected the session to go on at seq {expected_seq}, but with all that is in "
+                f"flight its head is {head}: read what is new, and decide again"
+            )
+        super().__init__(text)
 
 
 class Superseded(OwnershipError):
@@ -54,6 +79,17 @@ class Superseded(OwnershipError):
 
 class BrokerUnavailable(BrokerError):
     """The broker can't be reached or did not become ready."""
+
+
+class LayoutMismatch(BrokerError):
+    """A topic has another number of partitions than `meta` says, so no session's place is sure."""
+
+    def __init__(self, topic: str, expected: int | None, found: int) -> None:
+        self.topic = topic
+        self.expected = expected
+        self.found = found
+        said = "meta says nothing of it" if expected is None else f"meta says {expected}"
+        super().__init__(f"{topic} has {found} partitions, {said}: see ensure_topics")
 
 
 class NotAuthorized(BrokerError):

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from .chunk import CHUNK_TYPE, Chunk, ChunkHead
-from .errors import BadRow, BrokenLog
+from .errors import BadRow, BrokenLog, NotLossless
 from .event import Event, event_of_value
-from .gate import MAX_SAFE_INTEGER, is_integer, is_seq
+from .gate import MAX_SAFE_INTEGER, is_integer, is_seq, stored_copy
 from .jsontext import dumps, is_list, is_object, loads
 from .packed import quick_packed
 from .vocabulary import PACKED_TYPES
@@ -172,7 +172,14 @@ def parse_row(text: bytes) -> Row:
 
 
 def event_row(value: Any) -> Row:
-    """Make the row of one event given as a JSON value, whatever its type. Raises BadRow."""
+    """Make the row of one event given as a JSON value, whatever its type.
+
+    Raises BadRow, also where the value can't be written without loss.
+    """
+    try:
+        value = stored_copy(value)
+    except NotLossless as error:
+        raise BadRow(str(error)) from None
     text = dumps(value)
     return Row(text, event_of_value(value, text).seq)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .blocks import check_blocks
-from .error_text import shown
+from .error_text import format_path, shown
 from .errors import BadShape
 from .gate import is_integer, is_seq
 
@@ -123,7 +123,7 @@ def _request_header(data: Any) -> None:
         defaults = header["adapterDefaults"]
         _object(defaults, "data.header.adapterDefaults")
         for key, marker in defaults.items():
-            field = f"data.header.adapterDefaults.{key}"
+            field = f"data.header.adapterDefaults{format_path([key]).removeprefix('$')}"
             if key not in ("reasoningEffort", "maxTokens"):
                 raise BadShape(field, "reasoningEffort or maxTokens", "another key")
             if marker is not True:
@@ -306,7 +306,7 @@ def _filled(owner: Any, key: str, field: str) -> None:
 def _one_of(owner: Any, key: str, allowed: tuple[str, ...], field: str) -> None:
     value = owner.get(key)
     if type(value) is not str or value not in allowed:
-        raise BadShape(f"{field}.{key}", " or ".join(map(repr, allowed)), shown(value))
+        raise BadShape(f"{field}.{key}", " or ".join(map(shown, allowed)), shown(value))
 
 
 def _seqs(data: Any, keys: Iterable[str]) -> None:

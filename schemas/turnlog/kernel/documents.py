@@ -17,14 +17,16 @@ from .lenient import at, items_of, text_at
 from .log import Log
 from .surface_history import SurfaceHistory, SurfaceState
 
-__all__ = ["Document", "DocumentFold", "document_text", "documents"]
+__all__ = ["SPACE", "Document", "DocumentFold", "document_text", "documents"]
 
-# ECMAScript's WhiteSpace and LineTerminator. str.strip() knows another set: it lacks U+FEFF and has
-# U+0085 and U+001C to U+001F.
-_SPACE = (
+SPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+"""ECMAScript's WhiteSpace and LineTerminator.
+
+str.strip() knows another set: it lacks U+FEFF and has U+0085 and U+001C to U+001F.
+"""
 
 
 class Document(msgspec.Struct, frozen=True, gc=False):
@@ -99,7 +101,7 @@ def document_text(event: Event) -> str | None:
 
 
 def _trimmed(part: Any) -> str:
-    return part.strip(_SPACE) if isinstance(part, str) else ""
+    return part.strip(SPACE) if isinstance(part, str) else ""
 
 
 def _message_parts(event: Event, message: Any, field: str) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from turnlog.events.error_text import shown
 from turnlog.events.errors import BadSplice
 from turnlog.events.event import Event
 from turnlog.events.gate import is_seq
@@ -111,7 +112,7 @@ def _spliced(before: Inbox, seq: int, data: Any) -> Inbox:
     kept = waiting[:start] + waiting[end:]
     repeated = repeated_id((message.id for message in messages), kept + other)
     if repeated is not None:
-        raise BadSplice(seq, f"message {repeated!r} is pending already")
+        raise BadSplice(seq, f"message {shown(repeated)} is pending already")
     after = waiting[:start] + messages + waiting[end:]
     return Inbox(after, other) if target == "next-turn" else Inbox(other, after)
 

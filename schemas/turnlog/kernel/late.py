@@ -83,12 +83,16 @@ def _check_legal(log: Log, turn: int, step: int, call_id: str) -> None:
         elif _is_of_call(event, turn, step, call_id):
             if event.type == LATE_RESULT:
                 raise InvariantBreach(
-                    log.next_seq, _RULE, f"call {call_id!r} has one already, at seq {event.seq}"
+                    log.next_seq,
+                    _RULE,
+                    f"call {shown(call_id)} has one already, at seq {event.seq}",
                 )
             called = True
     if not called:
         raise InvariantBreach(
-            log.next_seq, _RULE, f"turn {turn!r}, step {step!r} has no call {call_id!r}"
+            log.next_seq,
+            _RULE,
+            f"turn {shown(turn)}, step {shown(step)} has no call {shown(call_id)}",
         )
     if turn_is_open:
         raise InvariantBreach(

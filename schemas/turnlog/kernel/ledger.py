@@ -105,6 +105,11 @@ class Ledger:
         fault = self._misfit(session_id, commit)
         if fault is not None:
             return Verdict(VerdictKind.BROKEN, session_id, commit, fault)
+        return self.judge(commit)
+
+    def judge(self, commit: Commit) -> Verdict:
+        """Judge the next record, where its commit is of this log and bears its hash, as `fold`."""
+        session_id = commit.session_id
         if session_id in self._stopped:
             reason = "a record before it is newer than this reader"
             return Verdict(VerdictKind.NEWER, session_id, commit, reason)

@@ -45,6 +45,10 @@ class Log(msgspec.Struct, frozen=True):
             return
         yield from events_between(self.rows, start, end)
 
+    def __iter__(self) -> Iterator[Event]:
+        """All events in seq order, as `events` gives them."""
+        return self.events()
+
     def event(self, seq: int) -> Event | None:
         """The event of a dense log at a seq, found without a scan; None beyond the log."""
         return next(events_between(self.rows, seq, seq + 1), None)
@@ -66,12 +70,12 @@ class RowLog:
         self._run: ChunkRun | None = None
         self._room = 0
         last = self._rows[-1] if self._rows else None
-        self._sealed_seq = 0 if last is None else last.first_seq + last.count
+        self._ended_seq = 0 if last is None else last.first_seq + last.count
 
     @property
     def next_seq(self) -> int:
         """The seq of the next event."""
-        return self._sealed_seq if self._run is None else self._run.next_seq
+        return self._ended_seq if self._run is None else self._run.next_seq
 
     def append(self, event: Event) -> None:
         """Add the next event; the caller has checked its seq."""
@@ -80,37 +84,37 @@ class RowLog:
             if chunk is not None and self._room > 0 and run.take(event):
                 self._room -= len(chunk.text) + _MEMBER_COST
                 return
-            self.seal()
+            self.end_run()
         if chunk is not None:
             self._run = ChunkRun(chunk.head, event.seq, event.time_ms, chunk.text)
             self._room = _RUN_ROOM - len(chunk.text) - _MEMBER_COST
         else:
             self._rows.append(Row(event.text, event.seq))
-            self._sealed_seq = event.seq + 1
+            self._ended_seq = event.seq + 1
 
     def extend(self, events: Sequence[Event]) -> None:
         """Add the next events as a group of rows of its own; the caller has checked their seqs."""
-        self.seal()
+        self.end_run()
         index = 0
         while index < len(events):
             self.append(events[index])
             index += 1
             if self._run is not None:
                 index = self._run.take_from(events, index)
-        self.seal()
+        self.end_run()
 
     def extend_rows(self, rows: Iterable[Row]) -> None:
         """Add rows that go on where the log ends; the caller has checked their seqs."""
-        self.seal()
+        self.end_run()
         for row in rows:
             self._rows.append(row)
-            self._sealed_seq = row.first_seq + row.count
+            self._ended_seq = row.first_seq + row.count
 
-    def seal(self) -> None:
+    def end_run(self) -> None:
         """End the open run: the next chunk starts a row of its own."""
         if self._run is not None:
             self._rows.extend(self._run.rows())
-            self._sealed_seq = self._run.next_seq
+            self._ended_seq = self._run.next_seq
             self._run = None
 
     def rows(self, start: int = 0) -> tuple[Row, ...]:
@@ -123,7 +127,7 @@ class RowLog:
         if not rows or rows[0].first_seq >= start:
             return tuple(rows)
         tail = RowLog()
-        tail._sealed_seq = start
+        tail._ended_seq = start
         for event in events_between(rows, start, None):
             tail.append(event)
         return tail.rows()
@@ -131,7 +135,7 @@ class RowLog:
     def event(self, seq: int) -> Event | None:
         """The event at a seq, found without a scan; None beyond the log."""
         rows = self._rows
-        if seq >= self._sealed_seq:
+        if seq >= self._ended_seq:
             rows = [] if self._run is None else self._run.rows()
         return next(events_between(rows, seq, seq + 1), None)
 

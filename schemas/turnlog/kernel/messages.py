@@ -81,11 +81,11 @@ class Message(msgspec.Struct, frozen=True, eq=False, gc=False):
 def project(event: Event) -> Message | None:
     """Give the message of a Surface event; None where it has none for the model.
 
-    Raises MissingField where the event lacks `data.message`.
+    Raises MissingField where the event lacks `data` or `data.message`.
     """
+    data = event.data
     if event.type == "user/message":
         return Message(event.seq, event.text, False)
-    data = event.data
     if not is_object(data) or not is_object(data.get("message")):
         raise MissingField(event.seq, "data.message")
     if event.type == "assistant/message":

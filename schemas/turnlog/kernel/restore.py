@@ -68,7 +68,7 @@ def restore(
         except BadShape as error:
             raise RestoreRefused(None, str(error)) from None
     elif id is not None and header.id != id:
-        raise RestoreRefused(None, f"expected id {id!r}, found {header.id!r}")
+        raise RestoreRefused(None, f"expected id {shown(id)}, found {shown(header.id)}")
     fold = RestoreFold(registry)
     kept: list[Row] = []
     try:
@@ -138,7 +138,7 @@ def _checked_event(row: Row) -> Event:
     event = event_of_value(value, row.text)
     if not value.keys() <= ENVELOPE_KEYS:
         raise BadShape(
-            "event", "the keys of the envelope", f"{min(value.keys() - ENVELOPE_KEYS)!r}"
+            "event", "the keys of the envelope", shown(min(value.keys() - ENVELOPE_KEYS))
         )
     if "data" not in value:
         raise BadShape("data", "a value", "nothing")
@@ -150,6 +150,6 @@ def _checked_event(row: Row) -> Event:
         if key in value and value[key] is None:
             raise BadShape(key, "an operation or nothing", "null")
     if event.type in LEGACY_TYPES:
-        raise BadShape("type", "a supported type", f"the older form {event.type!r}")
+        raise BadShape("type", "a supported type", f"the older form {shown(event.type)}")
     check_stored_shape(event.type, value["data"])
     return event

@@ -96,11 +96,11 @@ class SessionState:
             if change is not None:
                 changes.append(change)
                 if target is not self._surface:
-                    target.commit(change)
+                    target.apply(change)
         if target is not self._surface:
             self._surface = target
         elif changes:
-            target.commit(changes[0])
+            target.apply(changes[0])
         self._next_seq = next_seq
         return changes
 
@@ -169,7 +169,7 @@ class SessionState:
             self._next_seq += 1
             return []
         change = self._surface.plan(event)
-        self._surface.commit(change)
+        self._surface.apply(change)
         self._next_seq += 1
         return [] if change is None else [change]
 

@@ -19,10 +19,10 @@ __all__ = ["Surface", "SurfaceChange", "result_identity", "surface_of"]
 
 
 class SurfaceChange(NamedTuple):
-    """One planned change: the event's seq goes to `position`, in the place of `shadowed`."""
+    """One planned change: the event's seq goes to `place`, in the place of `shadowed`."""
 
     seq: int
-    position: int
+    place: int
     shadowed: tuple[int, ...]
     identity: bytes | None
 
@@ -92,13 +92,13 @@ class Surface:
             return SurfaceChange(event.seq, start, shadowed, identity)
         return SurfaceChange(event.seq, len(self._nodes), (), identity)
 
-    def commit(self, change: SurfaceChange | None) -> None:
+    def apply(self, change: SurfaceChange | None) -> None:
         """Apply a change that was planned on this very state."""
         if change is None:
             return
         if change.shadowed:
-            end = change.position + len(change.shadowed)
-            self._nodes[change.position : end] = [change.seq]
+            end = change.place + len(change.shadowed)
+            self._nodes[change.place : end] = [change.seq]
             for seq in change.shadowed:
                 del self._identities[seq]
             self._replace_generation += 1
@@ -176,7 +176,7 @@ def surface_of(log: Log, at: int | None = None) -> Surface:
             break
         if not row.packed:
             for event in row.events():
-                surface.commit(surface.plan(event))
+                surface.apply(surface.plan(event))
     return surface
 
 

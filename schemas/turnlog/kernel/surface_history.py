@@ -45,7 +45,7 @@ class SurfaceHistory:
         except (SurfaceRefused, MissingField) as error:
             self._refusals[event.seq] = str(error)
             return
-        self._surface.commit(change)
+        self._surface.apply(change)
         if change is not None and change.shadowed:
             self._shadowed[change.seq] = change.shadowed
             self._replaced_by.update(dict.fromkeys(change.shadowed, change.seq))

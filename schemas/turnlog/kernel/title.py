@@ -7,6 +7,7 @@ from typing import Any
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Event
 
+from .documents import SPACE
 from .lenient import at, data_of, items_of, text_at
 from .log import Log
 
@@ -108,4 +109,4 @@ def _text_of_person(data: Any) -> str | None:
 
 
 def _is_blank(text: str) -> bool:
-    return not text or text.isspace()
+    return not text.strip(SPACE)
