@@ -52,7 +52,7 @@ def _sizes(
     for at in range(0, len(drafts), events):
         start = session.next_seq
         session.append_all(drafts[at : at + events])
-        rows = session.take(start)[0]
+        rows = [row for row in session.log.rows if row.first_seq >= start]
         sizes.append(len(session_id) + len(encode_commit(maker.events(NO_HASH, rows))))
         frames.append(_frame(rows))
     return sizes, frames

@@ -235,6 +235,22 @@ def test_importing_again_adds_only_what_is_missing(backend: Backend) -> None:
     assert store.import_log(longer.header, longer.prefix(3).rows).added == 0
 
 
+def test_importing_into_a_session_that_is_open_here_is_refused(backend: Backend) -> None:
+    store = backend.store()
+    session = store.create("s")
+    run_turn(session)
+    session.flush()
+    same = session.log
+    longer = Session.from_restore("s", [event.to_json() for event in same], same.header)
+    run_turn(longer, 2)
+    with pytest.raises(OwnedElsewhere):
+        store.import_log(same.header, longer.log.rows)
+    assert store.import_log(same.header, same.rows).added == 0
+    run_turn(session, 2)
+    session.flush()
+    assert store.read("s").next_seq == session.next_seq
+
+
 def test_importing_a_different_log_names_the_seq_and_changes_nothing(backend: Backend) -> None:
     store = backend.store()
     one, other = Session.create("s"), Session.create("s", header=None)

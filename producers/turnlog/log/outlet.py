@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol
 
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -51,22 +52,39 @@ class Writer(Protocol):
 
 
 class _Partition(Sink):
-    """The followed sessions of one partition, each from an offset on."""
+    """The writers that follow sessions of one partition, each from an offset on.
+
+    A session may have several: whoever asks for one that is open here reads it beside its writer.
+    """
 
     def __init__(self) -> None:
-        self.writers: dict[bytes, tuple[int, Writer]] = {}
+        self._writers: dict[bytes, tuple[tuple[int, Writer], ...]] = {}
+
+    def add(self, writer: Writer, first_offset: int) -> None:
+        """Give a writer its session's records from an offset on."""
+        others = self._writers.get(writer.key, ())
+        self._writers[writer.key] = (*others, (first_offset, writer))
+
+    def remove(self, writer: Writer) -> None:
+        """Give a writer no more records."""
+        others = tuple(each for each in self._writers.get(writer.key, ()) if each[1] is not writer)
+        if others:
+            self._writers[writer.key] = others
+        else:
+            self._writers.pop(writer.key, None)
 
     def take(self, records: Sequence[Record]) -> None:
         for record in records:
             if record.key is None:
                 continue
-            first_offset, writer = self.writers.get(record.key, (0, None))
-            if writer is not None and record.offset >= first_offset:
-                writer.fold(record)
+            for first_offset, writer in self._writers.get(record.key, ()):
+                if record.offset >= first_offset:
+                    writer.fold(record)
 
     def fail(self, error: TurnlogError) -> None:
-        for _, writer in list(self.writers.values()):
-            writer.fail(error)
+        for writers in list(self._writers.values()):
+            for _, writer in writers:
+                writer.fail(error)
 
 
 class Outlet:
@@ -109,17 +127,13 @@ class Outlet:
             ends = partition_offsets(self._admin, self._topic, wanted, OffsetSpec.latest())
             self.tail.follow(self._topic, ends, self._partitions)
 
-        def register(first_offset: int) -> None:
-            sink.writers[writer.key] = first_offset, writer
-
-        return self.tail.join(self._topic, partition, register)
+        with self._lock:
+            return self.tail.join(self._topic, partition, partial(sink.add, writer))
 
     def forget(self, writer: Writer, partition: int) -> None:
         """Give a writer no more records."""
-        writers = self._partitions[partition].writers
-        if writers.get(writer.key, (0, None))[1] is writer:
-            del writers[writer.key]
         with self._lock:
+            self._partitions[partition].remove(writer)
             self._active.discard(writer)
 
     def tell(self, callback: Callable[..., object], *arguments: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
-from turnlog.events.errors import ImportConflict, SessionExists, StoreFailed
+from turnlog.events.errors import ImportConflict, OwnedElsewhere, SessionExists, StoreFailed
 from turnlog.events.header import Header
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.rows import expand
@@ -31,8 +33,10 @@ class ImportResult(NamedTuple):
         return self.next_seq - self.first_added
 
 
-def import_log(logs: LogStore, restored: Restored) -> ImportResult:
+def import_log(logs: LogStore, restored: Restored, is_live: Callable[[str], bool]) -> ImportResult:
     """Store a checked log, or add what a stored one lacks at its end; then release it.
+
+    `is_live` tells whether a session is open in this very store, which holds it then.
 
     After any failure it may be called again: of what was stored it adds what is missing.
 
@@ -43,12 +47,14 @@ def import_log(logs: LogStore, restored: Restored) -> ImportResult:
     try:
         writer = logs.create(header, None)
     except SessionExists:
-        return _add_missing(logs, restored)
+        return _add_missing(logs, restored, is_live)
     _write_from(writer, restored, 0)
     return ImportResult(header.id, 0, end)
 
 
-def _add_missing(logs: LogStore, restored: Restored) -> ImportResult:
+def _add_missing(
+    logs: LogStore, restored: Restored, is_live: Callable[[str], bool]
+) -> ImportResult:
     id, end = restored.header.id, restored.first_live_seq
     stored = logs.read(id)
     _compare_headers(stored.header, restored.header)
@@ -58,6 +64,8 @@ def _add_missing(logs: LogStore, restored: Restored) -> ImportResult:
             raise ImportConflict(id, mine.seq)
     if stored.head.next_seq >= end:
         return ImportResult(id, end, end)
+    if is_live(id):
+        raise OwnedElsewhere(logs.writer, socket.gethostname(), None, here=True)
     claimed, writer = logs.claim(id, take_over=False)
     start = claimed.head.next_seq
     try:

@@ -45,7 +45,8 @@ class SessionStore(StoreCore):
         changed), OwnedElsewhere, Closed.
         """
         with self._live.working():
-            return import_log(self._logs, restore(header, rows))
+            restored = restore(header, rows)
+            return import_log(self._logs, restored, lambda id: self._live.get(id) is not None)
 
     def read(self, id: str, *, wait: Head | None = None, timeout_s: float = 30.0) -> Log:
         """Read what is durable of a session; never claims. With `wait`, at least up to that head.
