@@ -3,10 +3,13 @@
 #
 #   demo          one session through the embedded Kafka, from nothing to its transcript
 #   test          lint, types, all tests, coverage of the pure packages
-#   test-all      test, and all tests again on the wheel in a clean environment
+#   test-all      test; all tests again on the wheel in a clean environment; tests-wide
+#   tests-wide    three nodes under kills; TLS, passwords and rights; our image (needs openssl, Docker)
+#   image         our Kafka image, turnlog/kafka, for infra/compose.yaml and the tests
 #   lint, types   the parts of test; tests: the tests alone, coverage included
 #   format        rewrite the source as lint wants it
 #   bench, soak   measurements (ONLY=name runs one) and long kill and fuzz runs (N=2 doubles them)
+#   mutation      mutants of the kernel against its tests (ONLY=module, or module:line)
 #   constraints   take the versions in .venv as the known good ones
 #   clean         remove all that these targets made, .venv included
 
@@ -74,9 +77,12 @@ pyright: $(INSTALLED)
 stubtest: $(INSTALLED)
 	$(VENV)/bin/stubtest --ignore-missing-stub --ignore-disjoint-bases --mypy-config-file pyproject.toml $(notdir $(wildcard stubs/*))
 
+# A module's tests stay on one core: they share what is costly to make.
+PARALLEL := --numprocesses=2 --dist=loadfile
+
 .PHONY: tests
 tests: $(INSTALLED)
-	$(PY) -m pytest --cov --cov-report=
+	$(PY) -m pytest $(PARALLEL) --cov --cov-report=
 	$(VENV)/bin/coverage report --skip-covered --show-missing --include='schemas/*'
 	$(VENV)/bin/coverage json --quiet -o coverage.json
 	$(PY) -m tests.frame.coverage_gate coverage.json 95 $(PURE:%=schemas/turnlog/%)
@@ -90,7 +96,16 @@ test: $(INSTALLED)
 
 .PHONY: test-all
 test-all: test
-	$(PY) -m tests.frame.installed_wheel
+	$(PY) -m tests.frame.installed_wheel $(PARALLEL)
+	$(MAKE) --no-print-directory tests-wide
+
+.PHONY: tests-wide
+tests-wide: $(INSTALLED)
+	$(PY) -m pytest tests/cluster tests/secured tests/containers
+
+.PHONY: image
+image: $(INSTALLED)
+	$(PY) infra/images/kafka/build.py
 
 .PHONY: bench
 bench: $(INSTALLED)
@@ -99,6 +114,23 @@ bench: $(INSTALLED)
 .PHONY: soak
 soak: $(INSTALLED)
 	$(PY) -m bench.soak $(N)
+
+# In an environment and on a copy of its own: an edit of the source does not reach a run.
+MUTATION := build/mutation
+
+$(MUTATION)/.installed: pyproject.toml $(CONSTRAINTS) requirements/mutation.txt
+	rm -rf $(MUTATION)
+	mkdir -p $(MUTATION)/work
+	cp -R $(wildcard schemas producers processors infra) pyproject.toml README.md LICENSE $(MUTATION)/work
+	$(PYTHON) -m venv $(MUTATION)/venv
+	PIP_CONSTRAINT=$(CURDIR)/$(CONSTRAINTS) $(MUTATION)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/mutation.txt --editable '$(MUTATION)/work[test]'
+	touch $@
+
+.PHONY: mutation
+mutation: $(MUTATION)/.installed
+	find $(MUTATION)/work -mindepth 1 -maxdepth 1 -exec rm -rf {} +
+	cp -R $(wildcard schemas producers processors infra bench tests) pyproject.toml README.md LICENSE $(MUTATION)/work
+	cd $(MUTATION)/work && PYTHONHASHSEED=0 ../venv/bin/python -m bench.mutation $(ONLY)
 
 .PHONY: clean
 clean:

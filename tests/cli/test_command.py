@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import socket
-import subprocess
-import sys
 from itertools import pairwise, takewhile
+from pathlib import Path
 
 import pytest
 
-from turnlog.broker import DEFAULT_NAMESPACE
+from tests.cli.command import turnlog
 from turnlog.cli.cluster import reach
 from turnlog.cli.main import EXIT_CODES
-from turnlog.events import BrokerError, BrokerUnavailable
+from turnlog.events import BrokerError, BrokerUnavailable, CallerError
 
-COMMANDS = [[], ["demo"], ["demo-reader"]]
-PATIENCE_S = 120.0  # far above what a run here takes
-
-
-def turnlog(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "turnlog.cli", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **env},
-        timeout=PATIENCE_S,
-        check=False,
-    )
+COMMANDS = [[], ["demo"], ["demo-process"]]
 
 
 @pytest.fixture
@@ -98,11 +83,40 @@ def test_a_cluster_that_answers_is_taken_as_it_was_named(kafka: str) -> None:
     assert reach({"KAFKA_BOOTSTRAP": kafka}) == kafka
 
 
-def test_the_demo_shows_the_session_that_it_wrote(kafka: str) -> None:
-    if os.environ.get("KAFKA_BOOTSTRAP", "").strip():
-        pytest.skip(f"it would write to the namespace {DEFAULT_NAMESPACE} of your cluster")
-    done = turnlog("demo", KAFKA_BOOTSTRAP=kafka)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "A second process, which shares nothing with this one" in done.stdout
-    assert "assistant It says that you should buy milk." in done.stdout
-    assert "breaches: 0" in done.stdout
+def test_an_address_that_is_no_text_is_one_line() -> None:
+    done = turnlog("demo", KAFKA_BOOTSTRAP="\udcff")
+    assert (done.stdout, done.returncode) == ("", 5)
+    (line,) = done.stderr.splitlines()
+    assert line == r"turnlog: KAFKA_BOOTSTRAP: expected host:port in UTF-8, found b'\xff'"
+
+
+@pytest.mark.parametrize("name", ["é", "\udcff"])
+def test_a_home_that_java_would_not_find_is_one_line(tmp_path: Path, name: str) -> None:
+    home = tmp_path / name
+    done = turnlog("demo", KAFKA_BOOTSTRAP="", TURNLOG_HOME=str(home), LC_ALL="C")
+    assert done.returncode == 5
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"turnlog: {tmp_path}")
+    assert line.endswith("; set TURNLOG_HOME to another folder")
+    assert not home.exists()
+
+
+def test_jars_that_java_would_not_find_are_said_to_be_the_jars(tmp_path: Path) -> None:
+    env = {"TURNLOG_HOME": str(tmp_path / "home"), "TURNLOG_JARS": str(tmp_path / "é")}
+    done = turnlog("demo", KAFKA_BOOTSTRAP="", LC_ALL="C", **env)
+    assert done.returncode == 5
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("; set TURNLOG_JARS to another folder")
+
+
+def test_a_namespace_that_no_topic_can_bear_is_the_callers_fault(kafka: str) -> None:
+    done = turnlog("demo", "--namespace", "a b", KAFKA_BOOTSTRAP=kafka)
+    assert done.returncode == EXIT_CODES[CallerError] == 2
+    (line,) = done.stderr.splitlines()
+    assert "a b" in line
+
+
+def test_an_unknown_role_is_a_usage_error() -> None:
+    done = turnlog("demo-process", "dance", "h:1", "ns", "s")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("expected one of begin, intrude, go-on")

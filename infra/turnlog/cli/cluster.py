@@ -6,18 +6,12 @@ from collections.abc import Mapping
 
 from turnlog.broker import bootstrap
 from turnlog.broker.admin import cluster_id, connect
+from turnlog.broker.bootstrap import CLUSTER_VARIABLE, named_cluster
 from turnlog.events import BrokerUnavailable
 
-__all__ = ["VARIABLE", "named_cluster", "reach"]
-
-VARIABLE = "KAFKA_BOOTSTRAP"
+__all__ = ["reach"]
 
 _ANSWER_S = 10.0
-
-
-def named_cluster(env: Mapping[str, str]) -> str | None:
-    """The address that the environment names; None where the embedded broker is meant."""
-    return env.get(VARIABLE, "").strip() or None
 
 
 def reach(env: Mapping[str, str], *, timeout_s: float = _ANSWER_S) -> str:
@@ -32,6 +26,6 @@ def reach(env: Mapping[str, str], *, timeout_s: float = _ANSWER_S) -> str:
     if cluster_id(connect(named), timeout_s) is None:
         raise BrokerUnavailable(
             f"no Kafka answered at {named} within {timeout_s:g} s: correct the address in "
-            f"{VARIABLE}, or unset it to use the embedded Kafka"
+            f"{CLUSTER_VARIABLE}, or unset it to use the embedded Kafka"
         )
     return named

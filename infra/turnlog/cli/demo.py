@@ -1,132 +1,151 @@
-"""The demo's first process: a scripted agent whose session is logged on Kafka."""
+"""The demo: a scripted agent through real sessions on Kafka, killed, resumed, forked, verified."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import time
 import uuid
+from typing import NamedTuple
 
-from turnlog.broker import ensure_topics
-from turnlog.events import Draft
-from turnlog.log import KafkaSettings, KafkaStore
-from turnlog.session import Session
+from turnlog.broker import DEFAULT_NAMESPACE, ensure_topics
+from turnlog.broker.bootstrap import CLUSTER_VARIABLE, named_cluster
+from turnlog.events import Event, OwnershipError
+from turnlog.kernel import Log, repair
+from turnlog.log import KafkaSettings, KafkaStore, partition_of
+from turnlog.session import SessionStore
 
-from .cluster import VARIABLE, named_cluster, reach
+from .cluster import reach
+from .demo_checks import NOT_SHOWN, Check, Evidence, check_child, check_session, gather
+from .demo_child import Child
+from .demo_process import IN_TOOL, fork_of
+from .demo_text import heading, one_line, say
+from .demo_views import show_lineage, show_repair, show_requests, show_transcript, steps
+from .exit_codes import EXIT_CODES
 from .safe_text import safe
 
 __all__ = ["run_demo"]
 
-_HEADER = {
-    "config": {"provider": "demo", "model": "scripted-1"},
-    "system": "You are a careful assistant.",
-    "tools": [{"name": "read", "description": "reads a file", "parameters": {"type": "object"}}],
-}
+
+class _Clock:
+    """Seconds since the demo began to work; Kafka's start is not its own."""
+
+    def __init__(self) -> None:
+        self._start_s = time.monotonic()
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._start_s
 
 
-def run_demo() -> None:
-    """Log one session and have a second process restore it. Raises BrokerError."""
+class _Told(NamedTuple):
+    """What was durable when the agent was killed."""
+
+    crashed: Log
+    last: Event
+
+
+def run_demo(namespace: str = DEFAULT_NAMESPACE) -> bool:
+    """Play the demo and print it; tells whether all that it checked is as it should be.
+
+    Its other processes write two sessions; this one only reads. Raises ChildFailed, DataError,
+    BrokerError, and what `ensure_topics` raises.
+    """
+    clock = _Clock()
+    server = _kafka()
+    settings = KafkaSettings(bootstrap=server, namespace=namespace)
+    partitions = ensure_topics(settings.bootstrap, settings.namespace).meta.layouts[0]
+    session_id = f"demo-{uuid.uuid4().hex[:8]}"
+    print(f"Kafka answers at {server} after {clock.elapsed_s:.1f} s.")
+    print(
+        f"Session {session_id}: partition {partition_of(session_id, partitions)} of "
+        f"{settings.events_topic}."
+    )
+    clock = _Clock()
+    with KafkaStore(settings) as store:
+        told = _play(store, settings, session_id, clock)
+        log, fork = store.read(session_id), store.read(fork_of(session_id))
+        _show(log, fork, told, clock)
+        own = gather(settings, session_id, partitions)
+        child = gather(settings, fork.header.id, partitions)
+    return _verify(log, fork, told, own, child, clock)
+
+
+def _kafka() -> str:
     cluster = named_cluster(os.environ)
     if cluster is None:
-        print("Starting the embedded Kafka; the first start downloads it ...", flush=True)
+        print("Starting the embedded Kafka; the first start downloads it (45 MB) ...", flush=True)
     else:
-        print(f"Connecting to {safe(cluster)}, as {VARIABLE} says ...", flush=True)
-    server = reach(os.environ)
-    settings = KafkaSettings(bootstrap=server)
-    ensure_topics(settings.bootstrap, settings.namespace)
-    print(f"Kafka answers at {server}, topic {settings.events_topic}.", flush=True)
-    session_id = f"demo-{uuid.uuid4().hex[:8]}"
-    with KafkaStore(settings) as store, store.create(session_id) as session:
-        print(f"\nWriting session {session_id}:")
-        _run_agent(session)
-    print("\nA second process, which shares nothing with this one, restores it:\n", flush=True)
-    subprocess.run(
-        [sys.executable, "-m", "turnlog.cli", "demo-reader", server, session_id], check=True
+        print(f"Connecting to {safe(cluster)}, as {CLUSTER_VARIABLE} says ...", flush=True)
+    return reach(os.environ)
+
+
+def _play(store: SessionStore, settings: KafkaSettings, session_id: str, clock: _Clock) -> _Told:
+    """Have the other processes do what happens."""
+    heading("1. An agent works, in a process of its own", clock.elapsed_s)
+    with Child("begin", settings, session_id) as agent:
+        agent.show(until=IN_TOOL)
+        heading("2. A second process tries to write to the same session", clock.elapsed_s)
+        with Child("intrude", settings, session_id) as intruder:
+            intruder.expect(EXIT_CODES[OwnershipError])
+        heading("3. The agent is killed inside its tool", clock.elapsed_s)
+        agent.kill()
+    say("SIGKILL", f"to process {agent.pid}; no flush, no farewell")
+    crashed = store.read(session_id)
+    told = _Told(crashed, next(crashed.events(crashed.next_seq - 1)))
+    say(
+        "in Kafka",
+        f"{crashed.next_seq} events; the last is {told.last.type}: the call was durable before "
+        "the tool began, its result is not there",
     )
+    heading("4. A new process takes over, goes on, and forks", clock.elapsed_s)
+    with Child("go-on", settings, session_id) as successor:
+        successor.expect(0)
+    print("\nThe rest is read back from Kafka by this process, which wrote none of it.")
+    return told
 
 
-def _run_agent(session: Session) -> None:
-    session.append("turn/start", {"turn": 1})
-    session.append(
-        "user/message",
-        _message("u1", "user", {"kind": "user"}, _text("What does notes.txt say?")),
-        surface="append",
+def _show(log: Log, fork: Log, told: _Told, clock: _Clock) -> None:
+    heading("Transcript: all that happened, by event numbers", clock.elapsed_s)
+    show_transcript(log)
+    heading("What the model saw at each step", clock.elapsed_s)
+    show_requests(log)
+    heading("The repair, appended when the session was taken over", clock.elapsed_s)
+    start = told.crashed.next_seq
+    show_repair(log.events(start, start + len(repair(told.crashed)) + 1))
+    heading("The lineage, and the fork's own part", clock.elapsed_s)
+    show_lineage([log, fork])
+    show_transcript(fork, fork.header.seed_length or 0)
+    inherited = steps(fork.prefix(fork.header.seed_length or 0))
+    show_requests(fork, since_step=inherited[-1] if inherited else None)
+
+
+def _verify(
+    log: Log, fork: Log, told: _Told, own: Evidence, child: Evidence, clock: _Clock
+) -> bool:
+    heading("Verification, by the records of the partitions alone", clock.elapsed_s)
+    checks: list[Check] = []
+    for evidence, read in ((own, log), (child, fork)):
+        counts = ", ".join(f"{count} {kind.value}" for kind, count in evidence.verdicts.items())
+        say("session", evidence.session_id)
+        one_line("", f"partition {evidence.partition}, all of its records: {counts}")
+        found = check_session(evidence, read)
+        found.append(_check_repair(log, told) if evidence is own else check_child(child, own))
+        for check in found:
+            one_line(check.name, f"{'ok' if check.ok else 'WRONG':<6}{check.found}")
+        checks += found
+    say("not shown", f"what no chain without a key can show: {', '.join(NOT_SHOWN)}")
+    wrong = sum(not check.ok for check in checks)
+    print(
+        f"\n{len(checks)} checks, {wrong} wrong; {clock.elapsed_s:.1f} s since Kafka answered.",
+        flush=True,
     )
-    session.append("request/header", {"header": _HEADER, "reason": "initial"})
-    with session.step(1, 1):
-        with session.model_call(session.request()) as request:
-            _tell(session, f"the request of {len(request.messages)} message may leave")
-        arguments = '{"path":"notes.txt"}'
-        call: dict[str, object] = {
-            "type": "tool-call",
-            "id": "c1",
-            "name": "read",
-            "arguments": arguments,
-        }
-        _answer(session, 1, "a1", "Let me look at the file. ", call)
-        with session.tool_call(1, 1, "c1", "read", arguments) as called:
-            _tell(session, "the tool's body may run")
-            found: dict[str, object] = {
-                "type": "tool-result",
-                "toolCallId": "c1",
-                "content": _text("Buy milk."),
-            }
-            session.append(
-                "tool/result",
-                {
-                    "turn": 1,
-                    "step": 1,
-                    "message": _message("r1", "user", {"kind": "tool", "callId": "c1"}, [found]),
-                },
-                surface="append",
-                sources=[called.seq],
-            )
-    with session.step(1, 2):
-        with session.model_call(session.request()) as request:
-            _tell(session, f"the request of {len(request.messages)} messages may leave")
-        _answer(session, 2, "a2", "It says that you should buy milk.")
-    session.append("turn/end", {"turn": 1, "reason": {"kind": "completed"}})
-    session.flush()
-    _tell(session, "the turn is over")
+    return not wrong
 
 
-def _answer(session: Session, step: int, id: str, text: str, *calls: dict[str, object]) -> None:
-    """Stream an answer word by word, then log the message that it became."""
-    words = [f"{word} " for word in text.split()]
-    deltas = session.append_all(
-        Draft(
-            "assistant/chunk",
-            {
-                "turn": 1,
-                "step": step,
-                "chunk": {"type": "text-delta", "index": 0, "text": word},
-            },
-        )
-        for word in words
-    )
-    source = {"kind": "model", "provider": "demo", "model": "scripted-1"}
-    session.append(
-        "assistant/message",
-        {
-            "turn": 1,
-            "step": step,
-            "message": _message(id, "assistant", source, [*_text("".join(words)), *calls]),
-            "usage": {"outputTokens": len(words)},
-        },
-        surface="append",
-        sources=[delta.seq for delta in deltas],
-    )
-
-
-def _message(
-    id: str, role: str, source: dict[str, str], content: list[dict[str, object]]
-) -> dict[str, object]:
-    return {"id": id, "role": role, "source": source, "content": content}
-
-
-def _text(text: str) -> list[dict[str, object]]:
-    return [{"type": "text", "text": text}]
-
-
-def _tell(session: Session, what: str) -> None:
-    print(f"  {session.acknowledged_seq:3} events are acknowledged: {safe(what)}")
+def _check_repair(log: Log, told: _Told) -> Check:
+    """The events after the crash are those that the pure repair of the crashed log plans."""
+    plan = repair(told.crashed)
+    start = told.crashed.next_seq
+    made = list(log.events(start, start + len(plan)))
+    ok = [(each.type, each.data) for each in plan] == [(each.type, each.data) for each in made]
+    return Check("repair", ok, f"events {start} to {start + len(plan) - 1} are as planned")

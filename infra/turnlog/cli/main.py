@@ -11,31 +11,17 @@ from typing import Annotated
 
 import typer
 
-from turnlog.events import (
-    BrokerError,
-    CallerError,
-    DataError,
-    OwnershipError,
-    SinkError,
-    TurnlogError,
-)
+from turnlog.broker import DEFAULT_NAMESPACE
+from turnlog.events import TurnlogError
+from turnlog.log import KafkaSettings
 
 from .demo import run_demo
-from .demo_reader import show_session
+from .demo_child import ChildFailed
+from .demo_process import ROLES
+from .exit_codes import EXIT_CODES, FOUND_WRONG, INTERRUPTED, exit_code
 from .safe_text import safe
 
 __all__ = ["EXIT_CODES", "main"]
-
-EXIT_CODES: dict[type[TurnlogError], int] = {
-    CallerError: 2,
-    DataError: 3,
-    OwnershipError: 4,
-    BrokerError: 5,
-    SinkError: 6,
-}
-"""The exit code of each kind of failure; 0 is success, 130 an interrupt."""
-
-_INTERRUPTED = 130
 
 app = typer.Typer(
     help="The session event log of AI agents, on Kafka.",
@@ -67,27 +53,38 @@ def _turnlog(
 
 
 @app.command()
-def demo() -> None:
-    """Walk one agent session through a real Kafka and back.
+def demo(
+    namespace: Annotated[
+        str, typer.Option(help="Whose topics to write to; missing ones are made.")
+    ] = DEFAULT_NAMESPACE,
+) -> None:
+    """Walk a scripted agent through real sessions on Kafka.
 
     Starts the embedded broker (the first time it downloads Kafka, about 45 MB), or takes the one at
-    KAFKA_BOOTSTRAP, which has 10 s to answer. A small scripted agent is logged, made durable step
-    by step, then restored in a second process, which prints the transcript and the Messages.
+    KAFKA_BOOTSTRAP, which has 10 s to answer. An agent works, a second process that wants to write
+    is refused, the agent is killed inside a tool, a new process resumes and forks; then all is read
+    back and verified. Exits with 1 if a check finds something wrong.
 
     Example: turnlog demo
     """
     with _exit_codes():
-        run_demo()
+        if not run_demo(namespace):
+            raise typer.Exit(FOUND_WRONG)
 
 
 @app.command(hidden=True)
-def demo_reader(
+def demo_process(
+    role: Annotated[str, typer.Argument(help=f"One of: {', '.join(ROLES)}.")],
     bootstrap: Annotated[str, typer.Argument(help="Where the broker answers.")],
-    session_id: Annotated[str, typer.Argument(help="The session to restore.")],
+    namespace: Annotated[str, typer.Argument(help="Whose topics to write to.")],
+    session_id: Annotated[str, typer.Argument(help="The demo's session.")],
 ) -> None:
-    """Restore one session and print it: the demo's second process."""
+    """Play one process of the demo."""
+    play = ROLES.get(role)
+    if play is None:
+        raise typer.BadParameter(f"expected one of {', '.join(ROLES)}", param_hint="ROLE")
     with _exit_codes():
-        show_session(bootstrap, session_id)
+        play(KafkaSettings(bootstrap=bootstrap, namespace=namespace), session_id)
 
 
 @contextmanager
@@ -96,11 +93,17 @@ def _exit_codes() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
+    except ChildFailed as error:
+        _complain(error)
+        raise typer.Exit(error.exit_code) from None
     except TurnlogError as error:
-        print(f"turnlog: {safe(str(error))}", file=sys.stderr)
-        code = next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
-        raise typer.Exit(code) from None
+        _complain(error)
+        raise typer.Exit(exit_code(error)) from None
+
+
+def _complain(error: Exception) -> None:
+    print(f"turnlog: {safe(str(error))}", file=sys.stderr)
 
 
 def main() -> None:
