@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka.admin import AclOperation, ResourceType
+from confluent_kafka.admin import AclOperation
 
 from tests.secured.broker import ADMIN, SecuredBroker
 from turnlog.broker import ensure_topics
@@ -28,9 +28,6 @@ def topics(secured: SecuredBroker, namespace: str) -> None:
     secured.grant("writer", prefix, WRITE, READ, DESCRIBE)
     secured.grant("reader", prefix, READ, DESCRIBE)
     secured.grant("blind", prefix, WRITE, DESCRIBE)
-    for user in ("writer", "reader", "blind"):
-        # The store is in no group; the client's consumer asks for the coordinator of this name.
-        secured.grant(user, "turnlog-", READ, kind=ResourceType.GROUP)
 
 
 @contextmanager

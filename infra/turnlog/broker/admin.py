@@ -22,6 +22,7 @@ from turnlog.broker.errors import BrokerUnavailable
 from turnlog.broker.topics import Found, Topic
 from turnlog.events.avro import MAX_RECORD_BYTES
 from turnlog.events.errors import NotAuthorized
+from turnlog.log.clients import admin_client
 from turnlog.log.settings import KafkaSettings
 from turnlog.log.translate import translate
 
@@ -61,7 +62,7 @@ class Cluster:
         self._settings = settings
         self._deadline = time.monotonic() + timeout_s
         self._timeout_s = timeout_s
-        self.admin = connect(settings.bootstrap, settings.client)
+        self.admin = admin_client(settings, timeout_s)
 
     @property
     def left_s(self) -> float:

@@ -17,10 +17,11 @@ class ClientFaults:
     `error` is why nothing comes, where that is known; a refusal of this principal stays.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
         self.error: BrokerError | None = None
 
     def __call__(self, error: KafkaError) -> None:
         """Take a fault as the client reports it."""
         if not isinstance(self.error, NotAuthorized):
-            self.error = translate(error, "connection")
+            self.error = translate(error, self._bootstrap)

@@ -38,6 +38,10 @@ class Writer(Protocol):
         """Take the session's next record."""
         ...
 
+    def taken(self) -> None:
+        """Hear that all records that were there were given."""
+        ...
+
     def fail(self, error: TurnlogError) -> None:
         """Hear that no more records come."""
         ...
@@ -74,12 +78,16 @@ class _Partition(Sink):
             self._writers.pop(writer.key, None)
 
     def take(self, records: Sequence[Record]) -> None:
+        given: dict[Writer, None] = {}
         for record in records:
             if record.key is None:
                 continue
             for first_offset, writer in self._writers.get(record.key, ()):
                 if record.offset >= first_offset:
                     writer.fold(record)
+                    given[writer] = None
+        for writer in given:
+            writer.taken()
 
     def fail(self, error: TurnlogError) -> None:
         for writers in list(self._writers.values()):

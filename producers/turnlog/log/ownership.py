@@ -110,6 +110,7 @@ class Ownership:
     def accepted(self, commit: Commit, head: Head) -> None:
         """Take the next accepted record of the session, and the head that it makes."""
         mine = commit.hash in self._marks
+        tried = bool(self._marks)
         # What hangs on an older head can't count any more.
         self._marks.clear()
         self._is_marked = False
@@ -123,7 +124,7 @@ class Ownership:
             if self.phase is Phase.SEALING and not self._in_flight:
                 self.phase = Phase.OWNING
         elif self._may_claim_on(commit):
-            self._tries += 1
+            self._tries += tried  # not for a head that no claim was hung on
         elif self.phase is not Phase.RELEASED:  # who comes after a release takes nothing away
             self.phase = Phase.LOST
 

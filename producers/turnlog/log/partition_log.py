@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import OffsetSpec
 
 from turnlog.events.errors import LogEndPassed, LogStartCut, UnknownSession
 from turnlog.events.head import Head
 from turnlog.kernel.ledger import Ledger, Verdict, VerdictKind
 
+from .clients import CONNECT_S, admin_client
 from .reader import PartitionReader, high_watermark, partition_ends, partition_offsets
 from .session_reader import SessionReader
 from .settings import KafkaSettings
@@ -73,7 +74,7 @@ class PartitionLog:
         self._settings = settings
         self._topic = settings.events_topic
         self._partition = partition
-        self._admin = AdminClient(settings.admin())
+        self._admin = admin_client(settings, CONNECT_S)
         low, end = partition_ends(self._admin, self._topic, partition)
         offset = self._offset(start)
         if offset < low:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from turnlog.events.errors import BrokerUnavailable, LogStartCut
 
+from .clients import consumer_client
 from .faults import ClientFaults
 from .settings import KafkaSettings
 from .translate import translate, translated
@@ -59,9 +60,8 @@ class PartitionReader:
     """
 
     def __init__(self, settings: KafkaSettings, topic: str, partition: int, offset: int) -> None:
-        self._faults = ClientFaults()
-        config = {**settings.consumer(), **_AT_ONCE, "error_cb": self._faults}
-        self._consumer = Consumer(config)
+        self._faults = ClientFaults(settings.bootstrap)
+        self._consumer = consumer_client(settings, self._faults, _AT_ONCE)
         self.seek(topic, partition, offset)
 
     def seek(self, topic: str, partition: int, offset: int) -> None:
@@ -87,6 +87,8 @@ class PartitionReader:
         for message in messages:
             offset = message.offset()
             error = message.error()
+            if message.topic() is None:
+                continue  # of no partition: such as that the group, which we don't use, is refused
             if error is not None:
                 self._take_error(error, offset)
             elif offset is not None and offset >= self.position:

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from turnlog.events.errors import BrokerError
 
+from .clients import producer_client
 from .faults import ClientFaults
 from .settings import KafkaSettings
 from .translate import translate, translated
@@ -33,10 +34,10 @@ class Sender:
     def __init__(self, settings: KafkaSettings, renewed: Callable[[BrokerError], None]) -> None:
         self._settings = settings
         self._renewed = renewed
-        self._faults = ClientFaults()
+        self._faults = ClientFaults(settings.bootstrap)
         self._failures: deque[tuple[Failed, BrokerError]] = deque()
         self._fatal: BrokerError | None = None
-        self._lock = threading.Lock()
+        self._cause: BrokerError | None = None
         self._producer = self._new_producer()
 
     @property
@@ -72,7 +73,7 @@ class Sender:
             if not error.fatal():
                 raise translate(error, topic) from exception
             # Not handed over, and nothing will be: the next `serve` makes a new producer.
-            self._fatal = translate(error, topic)
+            self._fatal = self._fatal_error(exception)
             if failed is not None:
                 self._failures.append((failed, self._fatal))
         return True
@@ -82,8 +83,7 @@ class Sender:
         try:
             self._producer.poll(0)
         except (KafkaException, SystemError) as exception:
-            # The client raises SystemError where reports queue behind a fatal error.
-            self._fatal = BrokerError(f"producer: {exception}")
+            self._fatal = self._fatal_error(exception)
         while self._failures:
             failed, error = self._failures.popleft()
             failed(error)
@@ -100,21 +100,26 @@ class Sender:
                 errors.append(error)
             done.set()
 
-        with translated(topic):
+        try:
             self._producer.produce(
                 topic, key=key, value=value, partition=partition, on_delivery=report
             )
-        while not done.is_set():
-            self._producer.poll(0.05)
+            while not done.is_set():
+                self._producer.poll(0.05)
+        except (KafkaException, SystemError) as exception:
+            raise self._fatal_error(exception) from exception
         if errors:
-            raise self._faults.error or translate(errors[0], topic)
+            raise translate(errors[0], topic)
 
     def close(self, timeout_s: float) -> None:
         """Wait until what was handed over is out, at most so long."""
-        self._producer.flush(timeout_s)
+        try:
+            self._producer.flush(timeout_s)
+        except (KafkaException, SystemError) as exception:
+            _log.warning("the producer ends with a fault: %s", exception)
 
     def _new_producer(self) -> Producer:
-        return Producer({**self._settings.producer(), "error_cb": self._faults})
+        return producer_client(self._settings, self._faults)
 
     def _watch(self, failed: Failed, topic: str) -> Callable[[KafkaError | None, Message], None]:
         def report(error: KafkaError | None, message: Message) -> None:
@@ -123,8 +128,21 @@ class Sender:
 
         return report
 
+    def _fatal_error(self, exception: Exception) -> BrokerError:
+        """What a fatal error of the client is to our users.
+
+        The cause is told once, by `poll`; later calls say only that there is one. The client raises
+        SystemError where delivery reports queue behind it.
+        """
+        if isinstance(exception, KafkaException):
+            error: KafkaError = exception.args[0]
+            # Who may write to no topic at all is refused as soon as the producer asks for its id.
+            if error.code() != KafkaError._FATAL:
+                self._cause = translate(error, self._settings.events_topic)
+        return self._cause or BrokerError(f"producer: {exception}")
+
     def _renew(self, error: BrokerError) -> None:
         _log.warning("the producer failed for good, a new one takes over: %s", error)
-        self._fatal = None
+        self._fatal = self._cause = None
         self._producer = self._new_producer()
         self._renewed(error)

@@ -7,6 +7,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from turnlog.events.errors import LogStartCut
 from turnlog.events.hint import Hint
 
+from .clients import CONNECT_S, admin_client
 from .heads import Heads
 from .partitioner import partition_of
 from .reader import ReaderPool, cluster_id, high_watermark, partition_count, partition_offsets
@@ -38,7 +39,7 @@ class SessionReader:
     @classmethod
     def connect(cls, settings: KafkaSettings) -> SessionReader:
         """A reader with clients of its own. Raises BrokerError."""
-        admin = AdminClient(settings.admin())
+        admin = admin_client(settings, CONNECT_S)
         tail = Tail(settings, lambda: None)
         reader = cls(settings, admin, Heads(settings, cluster_id(admin), admin, tail))
         reader._own_tail = tail

@@ -23,6 +23,7 @@ from turnlog.events.jsontext import loads
 from turnlog.session.ports import ForkOrigin, LogWriter, SessionInfo, StoredLog
 from turnlog.session.store import SessionStore
 
+from .clients import CONNECT_S, admin_client
 from .commits import CommitMaker
 from .heads import Heads
 from .hints import HintKeeper, Place
@@ -42,7 +43,6 @@ from .writer import KafkaWriter
 __all__ = ["KafkaLogStore", "KafkaStore"]
 
 _CLOSE_S = 30.0
-_CONNECT_S = 10.0
 _READ_S = 60.0
 
 
@@ -58,12 +58,12 @@ class KafkaLogStore:
         self._topic = settings.events_topic
         self._writer = uuid.uuid4().hex
         self._writer_info = default_writer_info()
-        self._admin = AdminClient(settings.admin())
+        self._admin = admin_client(settings, CONNECT_S)
         self._partitions = _check_layout(settings, self._admin)
         self._home = _home(settings, self._partitions)
         self._cluster_id = cluster_id(self._admin)
         self._outlet = Outlet(settings, self._admin, self._partitions, self._home)
-        self._outlet.sender.warm_up(_CONNECT_S)
+        self._outlet.sender.warm_up(CONNECT_S)
         self._heads = Heads(settings, self._cluster_id, self._admin, self._outlet.tail)
         self._sessions = SessionReader(settings, self._admin, self._heads)
         self._minted: set[str] = set()

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from turnlog.events.errors import BrokerError, BrokerUnavailable, LogStartCut, TurnlogError
 
+from .clients import consumer_client
 from .faults import ClientFaults
 from .reader import Record
 from .settings import KafkaSettings
@@ -49,7 +50,7 @@ class Tail:
     def __init__(self, settings: KafkaSettings, turn: Callable[[], None]) -> None:
         self._settings = settings
         self._turn = turn
-        self._faults = ClientFaults()
+        self._faults = ClientFaults(settings.bootstrap)
         self._sinks: dict[Place, Sink] = {}
         self._read: dict[Place, int] = {}
         self._taken: dict[Place, int] = {}
@@ -116,7 +117,7 @@ class Tail:
             self._thread.join()
 
     def _run(self) -> None:
-        consumer = Consumer({**self._settings.consumer(), "error_cb": self._faults})
+        consumer = consumer_client(self._settings, self._faults)
         try:
             while not self._closed:
                 self._assign(consumer)
@@ -179,9 +180,7 @@ class Tail:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         error = message.error()
         if topic is None or partition is None or (topic, partition) not in self._sinks:
-            if error is not None:
-                _log.warning("tail: %s", error)
-            return
+            return  # such as that the group, which we don't use, is refused
         place = topic, partition
         if error is not None:
             batches[place]

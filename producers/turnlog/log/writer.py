@@ -65,6 +65,7 @@ class KafkaWriter:
         self._hints = hints
         self._ownership = Ownership(maker, _new_nonce, _now_ms)
         self._early: list[Record] | None = []
+        self._is_asked = False
         self._unsent: list[Commit] = []
         self._sent_seq = 0
         self._moved_s = 0.0
@@ -182,6 +183,7 @@ class KafkaWriter:
         with self._lock:
             if self._log.exists:  # since the caller looked: no record would answer any more
                 raise SessionExists(header.id)
+            self._is_asked = True
             self._ownership.open(header, fork)
             self._produce()
         self._hold(SessionExists(header.id))
@@ -195,6 +197,7 @@ class KafkaWriter:
         """
         with self._lock:
             check()
+            self._is_asked = True
             self._ownership.claim(self._log.head)
             self._produce()
         self._hold(None)
@@ -218,13 +221,19 @@ class KafkaWriter:
                     self._early.append(record)
                     return
                 commit = self._log.take(record)
-                if commit is None:
+                if commit is None or not self._is_asked:
                     return
                 reach("writer.before-read-back")
                 told = self._accept(commit)
             told()
         except TurnlogError as error:
             self.fail(error)
+
+    def taken(self) -> None:
+        """Claim on the newest head: one on a head that is passed already has no chance."""
+        if self._is_asked and self._ownership.phase is Phase.CLAIMING:
+            with self._lock:
+                self._produce()
 
     def fail(self, error: TurnlogError) -> None:
         """Hear that nothing more is read of this session."""
@@ -271,7 +280,8 @@ class KafkaWriter:
         if ownership.phase is Phase.LOST:
             self._unsent.clear()
         else:
-            self._produce()
+            if ownership.phase is not Phase.CLAIMING:
+                self._produce()
             changed = before is not ownership.phase and ownership.acknowledged == head
             if changed or self._hints.count():
                 self._write_hint()
