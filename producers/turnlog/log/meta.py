@@ -1,10 +1,6 @@
 """What a namespace is, by name, in the topic `<ns>.meta`: its layouts and its records' schemas.
 
-| name | value | holds |
-|---|---|---|
-| `layout/<n>` | `{"format":1,"partitions":12}` | the partitions of `<ns>.events.<n>`, for ever |
-| `heads` | `{"format":1,"partitions":12}` | the partitions of `<ns>.heads`, for ever |
-| `schema/<fingerprint>/<sha256>` | `{"format":1,"text":"..."}` | an Avro schema, in hex both |
+The names and their values: docs/format.md, "The topic of meta".
 
 Both counts are what a session's place is reckoned by. Values are plain JSON: a reader comes here to
 learn the schemas, so nothing here may need one; any Kafka tool shows it; and it is a few kB in all.
