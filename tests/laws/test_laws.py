@@ -13,6 +13,7 @@ from turnlog.events import (
     CallerError,
     Draft,
     Event,
+    MissingField,
     Row,
     event_row,
     expand,
@@ -84,7 +85,7 @@ def test_a_refused_batch_leaves_the_state_as_it_was(broken: Any) -> None:
         before = state.save()
         try:
             state.apply(events[start : start + 3])
-        except CallerError:
+        except (CallerError, MissingField):  # a result without data has no identity to replace
             assert state.save() == before
             return
 
