@@ -173,7 +173,6 @@ def test_the_fold_of_each_prefix_is_that_of_the_log_up_to_there(log: Log) -> Non
         (1.7, 1.9, (1, 1), "b"),
         (-1.5, 0, (2, 0), ""),
         (-inf, inf, (0, 3), "abc"),
-        (inf, nan, (3, 0), ""),
     ],
 )
 def test_a_splice_is_clamped_to_the_list(
@@ -374,3 +373,22 @@ def test_planned_changes_are_appended_and_fold_to_what_they_say(
 
 def _pending_ids(found: Inbox) -> set[str]:
     return {message.id for message in found.next_turn + found.next_step}
+
+
+def test_messages_to_insert_may_be_given_once_only() -> None:
+    plan = plan_splice(Inbox(), "next-turn", 0, 0, (_message(id) for id in "ab"))
+    assert [message["id"] for message in plan.drafts[0].data["inserted"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("value", [nan, "x", "1", None, True, [0]])
+@pytest.mark.parametrize("field", ["start", "removed"])
+def test_a_place_or_count_that_is_no_number_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(BadShape) as refused:
+        plan_splice(Inbox(), "next-turn", **({"start": 0} | {field: value}))
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("inserted", [None, 7, "m", {"id": "m"}])
+def test_what_holds_no_messages_is_not_inserted(inserted: Any) -> None:
+    with pytest.raises(BadShape):
+        plan_splice(Inbox(), "next-turn", 0, 0, inserted)

@@ -143,8 +143,17 @@ def test_the_unchanged_checkpoint_loads() -> None:
         saved(results={"1": "zz" * 32}),
         saved(next_seq=-1, nodes=[], results={}),
         saved(replace_generation=-1),
+        saved(results={"1": "00" * 32, "+1": "00" * 32}),
+        saved(results={"01": "00" * 32}),
+        saved(results={"1": "AB" * 32}),
+        saved(results={"1": "ab " * 32}),
+        saved(replace_generation=9),
+        saved(replace_generation=1),
+        saved(nodes=[], results={}, replace_generation=1),
+        saved(nodes=[2, 1, 0]),
+        saved(nodes=[3, 2, 1], next_seq=9, replace_generation=1),
     ],
-    ids=range(18),
+    ids=range(27),
 )
 def test_a_checkpoint_that_does_not_fit_is_never_used(data: bytes) -> None:
     with pytest.raises(BadCheckpoint):

@@ -315,3 +315,26 @@ def test_a_failed_import_is_tried_again_here_or_elsewhere() -> None:
         assert store.import_log(log.header, log.rows).added == 0
         store.close()
         other.close()
+
+
+def test_an_append_stands_though_no_thread_can_be_had_for_the_window(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SessionStore(UnreliableLogStore(), window_s=0.001)
+    session = store.create("s")
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as starved, caplog.at_level(logging.WARNING, logger="turnlog"):
+        starved.setattr(threading.Thread, "start", refuse)
+        for n in range(3):
+            assert say(session, f"u{n}").seq == n
+    assert caplog.text.count("no write-behind") == 1
+    assert session.acknowledged_seq == 0
+    say(session, "u3")  # with the next append there is a thread again, and all is written
+    deadline = time.monotonic() + 30
+    while session.acknowledged_seq < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    store.close()

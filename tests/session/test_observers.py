@@ -165,3 +165,59 @@ def test_taking_off_one_created_observer_leaves_another_of_the_same_callback() -
         remove()
         store.create("s")
     assert created == ["s"]
+
+
+@pytest.mark.parametrize("failure", [asyncio.CancelledError, GeneratorExit, RecursionError])
+def test_whatever_an_observer_raises_the_others_hear_and_the_append_stands(
+    failure: type[BaseException],
+) -> None:
+    session = MemoryStore().create("s")
+    heard: list[object] = []
+
+    def fail(subject: object) -> None:
+        raise failure
+
+    session.observe(event=fail, flushed=fail, detached=fail)
+    session.observe(event=heard.append, flushed=heard.append, detached=heard.append)
+    assert say(session, "u1").seq == 0
+    session.flush()
+    session.detach()
+    assert len(heard) == 3
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_process_goes_on_once_all_observers_heard(
+    ending: type[BaseException],
+) -> None:
+    session = Session.create("s")
+    heard: list[Event] = []
+
+    def end(event: Event) -> None:
+        raise ending
+
+    session.observe(event=end)
+    session.observe(event=heard.append)
+    with pytest.raises(ending):
+        say(session, "u1")
+    assert len(heard) == session.next_seq == 1
+    session.observe(event=heard.append)()
+
+
+def test_a_flush_inside_a_flush_observer_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    one, other = store.create("one"), store.create("other")
+    asked: list[str] = []
+
+    def flush(which: Session) -> None:
+        asked.append(which.id)
+        which.flush()
+
+    one.observe(flushed=lambda head: flush(one))
+    one.observe(flushed=lambda head: flush(other))
+    other.observe(flushed=lambda head: flush(one))
+    with caplog.at_level(logging.ERROR, logger="turnlog"):
+        one.flush()
+    assert asked == ["one", "other", "one"]
+    assert caplog.text.count("Reentrant: flush of") == 2
+    one.flush()
+    assert asked == ["one", "other", "one"] * 2

@@ -132,8 +132,7 @@ class Binding:
             self._groups.append((first_seq, first_seq + count))
         self._unsent_bytes += size_bytes
         if not self._is_queued:
-            self._is_queued = True
-            self._window.open(self)
+            self._is_queued = self._window.open(self)
 
     def flush(self, *, timeout_s: float) -> Head:
         """Make all that was appended so far durable. Raises as LogWriter's `send` and `wait`."""
@@ -168,12 +167,15 @@ class Binding:
         """Flush, release, unregister; on failure no release. Raises NotAcknowledged, Superseded."""
         try:
             self.flush(timeout_s=_DETACH_TIMEOUT_S)
-        except Superseded:
+        except Superseded as error:
+            if not error.not_landed:
+                return  # there was nothing to write and there is nothing to give up
             raise
         except TurnlogError as error:
             events = self._events_from(self._writer.head.next_seq)
-            self.abandon()
-            raise NotAcknowledged(self._session.id, events) from error
+            if events:
+                self.abandon()
+                raise NotAcknowledged(self._session.id, events) from error
         except BaseException:
             self.abandon()
             raise

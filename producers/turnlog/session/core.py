@@ -10,15 +10,24 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import Any
 
-from turnlog.events.errors import Closed, Conflict, NotDurable, Reentrant, Superseded, TurnlogError
-from turnlog.events.event import Draft, Event, Replace
+from turnlog.events.error_text import shown
+from turnlog.events.errors import (
+    BadShape,
+    Closed,
+    Conflict,
+    NotDurable,
+    Reentrant,
+    Superseded,
+    TurnlogError,
+)
+from turnlog.events.event import Draft, Event, Replace, row_bytes
 from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.vocabulary import Registry
 from turnlog.kernel.restore import Restored
 
 from .link import StoreLink
-from .live_log import LiveLog, check_group_size, event_size
+from .live_log import LiveLog, check_group_size
 from .observers import Observers
 from .process_fork import tell_after_fork
 
@@ -58,6 +67,7 @@ class SessionCore:
         self._not_landed: tuple[Event, ...] = ()
         self._on_event = Observers[Event]()
         self._on_flush = Observers[Head]()
+        self._flush_tellers: set[int] = set()  # threads that tell of a flush: they may not flush
         self._on_detach = Observers[Any]()
         tell_after_fork(self)
 
@@ -133,7 +143,7 @@ class SessionCore:
                 if link is None:
                     live.add_one(event)
                 else:
-                    size = event_size(event)
+                    size = row_bytes(event)
                     link.reserve(size)
                     try:
                         live.add_one(event)
@@ -164,16 +174,23 @@ class SessionCore:
     def flush(self, *, timeout_s: float = 30.0) -> Head:
         """Return when all that was appended before is durable.
 
-        Raises NotDurable without a store, Closed, Superseded, OutcomeUnknown, StoreFailed, and
-        Reentrant from inside an event observer, or a plan, of this session.
+        Raises NotDurable without a store, Closed, Superseded, OutcomeUnknown, StoreFailed,
+        BrokerUnavailable, and Reentrant from inside an observer, or a plan, of this session.
         """
         if self._link is None:
             raise NotDurable(self.id)
         if self._closed is not None:
             raise self._closed
         self._check_outside("flush of")
+        if get_ident() in self._flush_tellers:
+            raise Reentrant(self.id, "flush of")
         head = self._link.flush(timeout_s=timeout_s)
-        self._on_flush.tell(head)
+        if self._on_flush:
+            self._flush_tellers.add(get_ident())
+            try:
+                self._on_flush.tell(head)
+            finally:
+                self._flush_tellers.discard(get_ident())
         return head
 
     def detach(self) -> None:
@@ -243,6 +260,8 @@ class SessionCore:
             raise self._closed
         if self._publishing:
             raise Reentrant(self.id)
+        if expected_seq is not None and type(expected_seq) is not int:
+            raise BadShape("expected_seq", "a seq", shown(expected_seq))
         if expected_seq is not None and expected_seq != live.next_seq:
             stored = live.stored(drafts, expected_seq)
             if stored is None:

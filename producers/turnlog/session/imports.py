@@ -7,8 +7,15 @@ from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
-from turnlog.events.errors import ImportConflict, OwnedElsewhere, SessionExists, StoreFailed
-from turnlog.events.header import Header
+from turnlog.events.errors import (
+    ImportConflict,
+    OwnedElsewhere,
+    SessionExists,
+    StoreFailed,
+    TooLarge,
+)
+from turnlog.events.header import Header, check_new_header
+from turnlog.events.jsonl import MAX_LINE_BYTES
 from turnlog.events.jsontext import deep_equal
 from turnlog.events.rows import expand
 from turnlog.kernel.restore import Restored
@@ -40,10 +47,14 @@ def import_log(logs: LogStore, restored: Restored, is_live: Callable[[str], bool
 
     After any failure it may be called again: of what was stored it adds what is missing.
 
-    Raises ImportConflict naming the first difference, OwnedElsewhere (nothing is then changed),
-    and as LogWriter's `send` and `wait`.
+    Raises TooLarge for a header or a row that no reader would take back, BadShape for a header that
+    JSONL can't hold, ImportConflict naming the first difference, OwnedElsewhere (nothing is then
+    changed), and as LogWriter's `send` and `wait`.
     """
-    header, end = restored.header, restored.first_live_seq
+    header, end = check_new_header(restored.header), restored.first_live_seq
+    for row in restored.rows.rows():
+        if len(row.text) > MAX_LINE_BYTES:  # no reader of a file takes it back
+            raise TooLarge(len(row.text), MAX_LINE_BYTES)
     try:
         writer = logs.create(header, None)
     except SessionExists:

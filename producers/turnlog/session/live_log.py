@@ -9,7 +9,7 @@ from turnlog.events.admit import admit, admit_all
 from turnlog.events.chunk import CHUNK_TYPE
 from turnlog.events.commit import MAX_COMMIT_EVENTS
 from turnlog.events.errors import EmptyReplacement, InvariantBreach, TooLarge, ViewBreach
-from turnlog.events.event import Draft, Event, Replace
+from turnlog.events.event import Draft, Event, Replace, rows_bytes
 from turnlog.events.gate import MAX_EVENT_BYTES
 from turnlog.events.header import Header
 from turnlog.events.hot_chunks import hot_chunk
@@ -26,7 +26,7 @@ from turnlog.kernel.restore import Restored
 from turnlog.kernel.state import SessionState
 from turnlog.kernel.view_check import unpaired
 
-__all__ = ["LiveLog", "check_group_size", "event_size"]
+__all__ = ["LiveLog", "check_group_size"]
 
 
 class _Follower:
@@ -209,24 +209,12 @@ class LiveLog:
                 raise InvariantBreach(breach.seq, breach.rule, breach.reason)
 
 
-def event_size(event: Event) -> int:
-    """Give the size of an event as a row, in bytes; of a delta chunk a generous bound."""
-    chunk = event.chunk
-    # An escaped character takes six bytes at most, the row around the text less than 300.
-    return len(event.text) if chunk is None else 300 + 6 * len(chunk.text)
-
-
 def check_group_size(events: Sequence[Event]) -> int:
     """Give the size of events as rows, in bytes, at most.
 
     Raises TooLarge where several events don't fit one commit.
     """
-    size = sum(
-        [
-            300 + 6 * len(chunk.text) if (chunk := event.chunk) is not None else len(event.text)
-            for event in events
-        ]
-    )
+    size = rows_bytes(events)
     if len(events) > 1 and size > MAX_EVENT_BYTES:
         # As it is stored: packed, and as a JSON array.
         packed = RowLog()

@@ -41,12 +41,20 @@ class Observers(Generic[_T]):
         return remove
 
     def tell(self, subject: _T) -> None:
-        """Call each callback with the subject; log and contain what it raises."""
+        """Call each callback with the subject; log and contain what it raises.
+
+        What asks the process to end, a KeyboardInterrupt or a SystemExit, goes on after all heard.
+        """
+        ending: BaseException | None = None
         for registration in tuple(self._registrations):
             try:
                 registration.callback(subject)
-            except Exception:  # noqa: BLE001 - whatever an observer raises is contained
+            except (KeyboardInterrupt, SystemExit) as error:
+                ending = ending or error
+            except BaseException:  # noqa: BLE001 - a cancellation is the observer's own, too
                 _log.exception("an observer failed; the session goes on")
+        if ending is not None:
+            raise ending
 
     def ask(self, subject: _T) -> None:
         """Call each callback with the subject; the first that raises ends it, and is a veto."""

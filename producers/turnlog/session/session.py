@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
-from turnlog.events.errors import Backpressure
+from turnlog.events.errors import Backpressure, TooLarge
 from turnlog.events.event import Draft, Event, Replace
+from turnlog.events.gate import MAX_EVENT_BYTES
 from turnlog.events.head import Head
-from turnlog.events.header import Header, check_session_id
-from turnlog.events.rows import event_row
+from turnlog.events.header import Header, check_new_header, check_session_id
+from turnlog.events.rows import Row, event_row
 from turnlog.events.vocabulary import Registry
 from turnlog.kernel.breach import Breach
 from turnlog.kernel.inbox import Inbox, Target
@@ -61,12 +62,14 @@ class Session(SessionCore):
         A given seed is checked as a stored log is, and ended by `session/end-seed`. Needs no store;
         nothing of it is durable.
 
-        Raises BadSessionId, RestoreRefused.
+        Raises BadSessionId, RestoreRefused, TooLarge for an event or a header that no store could
+        write, BadShape for a header with a `type` of its own.
         """
         check_session_id(id)
         if header is None:
             header = Header.new(id, clock())
-        restored = restore(header, map(event_row, seed or ()), id=id)
+        restored = restore(header, map(_seed_row, seed or ()), id=id)
+        check_new_header(restored.header)
         session = cls(restored, registry=registry or Registry(), strict=strict, clock=clock)
         if seed is not None:
             store_side(session).end_seed()
@@ -327,6 +330,14 @@ class Session(SessionCore):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.adetach()
+
+
+def _seed_row(value: Any) -> Row:
+    """Make the row of an inherited event. Raises BadRow, TooLarge."""
+    row = event_row(value)
+    if len(row.text) > MAX_EVENT_BYTES:
+        raise TooLarge(len(row.text), MAX_EVENT_BYTES)
+    return row
 
 
 def _call_data(turn: int, step: int, call_id: str, name: str, arguments: str) -> dict[str, Any]:

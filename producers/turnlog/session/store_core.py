@@ -119,7 +119,8 @@ class StoreCore:
         """Build a new session, registered nowhere. Raises BadSessionId, RestoreRefused, Closed."""
         self._live.check_open()
         if id is None:
-            id = _named(header) or self._logs.new_id()
+            named = _named(header)
+            id = self._logs.new_id() if named is None else named
         session = Session.create(
             id, seed, header, registry=self._registry, strict=strict, clock=self._clock
         )
@@ -228,9 +229,9 @@ class StoreCore:
             if live is not None:
                 with suppress(Closed):  # detached meanwhile: what it flushed is read
                     live.flush()
-            asked = ForkRequest(
-                boundary, child_id or self._logs.new_id(), origin, agent_preset, delegation_depth
-            )
+            if child_id is None:
+                child_id = self._logs.new_id()
+            asked = ForkRequest(boundary, child_id, origin, agent_preset, delegation_depth)
             stored = self._logs.read(source_id)
             child = plan_child(stored, asked, self._registry, self._clock())
             header = child.restored.header

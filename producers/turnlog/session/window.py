@@ -38,19 +38,22 @@ class WriteBehind:
         self._deadline: float | None = None
         self._closed = False
         self._thread: threading.Thread | None = None
+        self._is_starved = False
 
-    def open(self, pending: Pending) -> None:
-        """Note that something is pending; starts the window where none is open."""
+    def open(self, pending: Pending) -> bool:
+        """Note that something is pending; starts the window where none is open.
+
+        False where the system gives no thread for it now: the next call tries again. Never raises,
+        for what is pending was accepted already.
+        """
         with self._wake:
             self._pending.add(pending)
             if self._deadline is None and not self._closed:
+                if self._thread is None and not self._start():
+                    return False
                 self._deadline = time.monotonic() + self._window_s
-                if self._thread is None:
-                    self._thread = threading.Thread(
-                        target=self._run, name="turnlog-write-behind", daemon=True
-                    )
-                    self._thread.start()
                 self._wake.notify()
+            return True
 
     def hurry(self) -> None:
         """End the window that is open, if one is."""
@@ -73,6 +76,19 @@ class WriteBehind:
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+
+    def _start(self) -> bool:
+        thread = threading.Thread(target=self._run, name="turnlog-write-behind", daemon=True)
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError) as error:
+            if not self._is_starved:
+                _log.warning("no write-behind: %s; events wait for a flush or a thread", error)
+            self._is_starved = True
+            return False
+        self._thread = thread
+        self._is_starved = False
+        return True
 
     def _run(self) -> None:
         while True:

@@ -11,7 +11,7 @@ from .errors import BadSessionId, BadShape, NotLossless, TooLarge
 from .gate import is_integer, is_seq, lossless_copy, stored_copy
 from .jsontext import dumps, is_object, loads
 
-__all__ = ["MAX_HEADER_BYTES", "Header", "check_header_size", "check_session_id"]
+__all__ = ["MAX_HEADER_BYTES", "Header", "check_new_header", "check_session_id"]
 
 MAX_HEADER_BYTES = 1024 * 1024
 """Bytes of the header of a session that is made here, at most.
@@ -59,8 +59,6 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         if type(own_id) is not str or (id is not None and own_id != id):
             expected = "a string" if id is None else shown(id)
             raise BadShape("header.id", expected, shown(own_id))
-        if "type" in value:  # the key that marks a header line: JSONL could not hold it
-            raise BadShape("header.type", "no such key", shown(value["type"]))
         for key in ("createdAt", "seedLength", "delegationDepth"):
             if (key in value or key == "createdAt") and not is_seq(value.get(key)):
                 raise BadShape(f"header.{key}", "a non-negative integer", shown(value.get(key)))
@@ -92,7 +90,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         check_session_id(id)
         value = {"version": 0, "id": id, "createdAt": created_at_ms}
         value.update((key, item) for key, item in fields.items() if item is not None)
-        return check_header_size(cls.of(lossless_copy(value), id=id))
+        return check_new_header(cls.of(lossless_copy(value), id=id))
 
     @property
     def value(self) -> dict[str, Any]:
@@ -101,10 +99,15 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         return value
 
 
-def check_header_size(header: Header) -> Header:
-    """Check the size of the header of a session to be made. Raises TooLarge."""
+def check_new_header(header: Header) -> Header:
+    """Check the header of a session to be made: every store must be able to write it.
+
+    Raises TooLarge, and BadShape for a `type` of its own, the key that marks a JSONL header line.
+    """
     if len(header.text) > MAX_HEADER_BYTES:
         raise TooLarge(len(header.text), MAX_HEADER_BYTES, "bytes of header")
+    if "type" in header.value:
+        raise BadShape("header.type", "no such key", shown(header.value["type"]))
     return header
 
 

@@ -167,7 +167,8 @@ def read_jsonl(
 def write_jsonl(f: Writable, header: Header, rows: Iterable[Row]) -> None:
     """Write the plain form: the header line, then each row's text as it is, a line each; streams.
 
-    `f` is a buffered binary file. Raises BadRow for a row whose text holds a line end.
+    `f` is a buffered binary file. Raises BadShape for a header that has a `type` of its own, BadRow
+    for a row whose text holds a line end.
     """
     f.write(header_line(header))
     for row in rows:
@@ -177,8 +178,13 @@ def write_jsonl(f: Writable, header: Header, rows: Iterable[Row]) -> None:
 
 
 def header_line(header: Header) -> bytes:
-    """Give the header line with its 0x0A: `type` first, `delegationDepth` 0 where there is none."""
+    """Give the header line with its 0x0A: `type` first, `delegationDepth` 0 where there is none.
+
+    Raises BadShape for a header that has a `type` of its own.
+    """
     value = header.value
+    if "type" in value:
+        raise BadShape("header.type", "no such key", shown(value["type"]))
     value.setdefault("delegationDepth", 0)
     return dumps({"type": _SESSION, **value}) + b"\n"
 

@@ -7,7 +7,8 @@ events is the new inbox. An empty change has no drafts. A removal that is no cla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from math import isnan
 from typing import Any, NamedTuple
 
 from turnlog.events.error_text import shown
@@ -39,17 +40,22 @@ class InboxPlan(NamedTuple):
 
 
 def plan_splice(
-    inbox: Inbox, target: Target, start: float, removed: float = 0, inserted: Sequence[Any] = ()
+    inbox: Inbox, target: Target, start: float, removed: float = 0, inserted: Iterable[Any] = ()
 ) -> InboxPlan:
     """Remove `removed` messages at `start` of a list and insert others there.
 
     A negative start counts from the end; start and count are clamped to the list, fractions cut.
 
-    Raises BadShape for an unknown target, for what is no user message, and for an id that would be
-    pending twice.
+    Raises BadShape for an unknown target, for a place or a count that is no number, for what is no
+    user message, and for an id that would be pending twice.
     """
     if target not in _TARGETS:
         raise BadShape("target", "next-turn or next-step", shown(target))
+    _check_number(start, "start")
+    _check_number(removed, "removed")
+    if not isinstance(inserted, Iterable):
+        raise BadShape("inserted", "user messages", shown(inserted))
+    inserted = list(inserted)  # an iterator gives them once
     waiting = inbox.waiting(target)
     length = len(waiting)
     first = int(max(-length, min(length, start)))
@@ -65,7 +71,7 @@ def plan_splice(
         raise BadShape("inserted", "ids that are not pending", shown(repeated))
     if not count and not inserted:
         return InboxPlan()
-    draft = _draft(target, first, count, list(inserted), canceled=True)
+    draft = _draft(target, first, count, inserted, canceled=True)
     return InboxPlan((draft,), waiting[first : first + count])
 
 
@@ -116,6 +122,11 @@ def plan_claim(inbox: Inbox, target: Target) -> InboxPlan:
         drafts.append(_draft("next-turn", 0, 1, [], canceled=False))
         messages += inbox.next_turn[:1]
     return InboxPlan(tuple(drafts), messages)
+
+
+def _check_number(value: object, field: str) -> None:
+    if not (type(value) is int or (type(value) is float and not isnan(value))):
+        raise BadShape(field, "a number", shown(value))
 
 
 def _draft(

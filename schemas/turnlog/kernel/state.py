@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import msgspec
 
@@ -147,15 +148,7 @@ class SessionState:
             results = {int(seq): bytes.fromhex(digest) for seq, digest in saved.results.items()}
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise BadCheckpoint(str(error)) from None
-        nodes = set(saved.nodes)
-        if (
-            len(nodes) != len(saved.nodes)
-            or not results.keys() <= nodes
-            or any(not 0 <= seq < saved.next_seq for seq in nodes)
-            or any(len(digest) != 32 for digest in results.values())
-            or saved.next_seq < 0
-            or saved.replace_generation < 0
-        ):
+        if not _is_possible(saved, results):
             raise BadCheckpoint("its fields contradict each other")
         state = cls()
         state._next_seq = saved.next_seq
@@ -172,6 +165,26 @@ class SessionState:
         self._surface.apply(change)
         self._next_seq += 1
         return [] if change is None else [change]
+
+
+def _is_possible(saved: _Saved, results: dict[int, bytes]) -> bool:
+    """Tell whether a log of that length can give this Surface by that number of replaces."""
+    nodes, next_seq, replaces = saved.nodes, saved.next_seq, saved.replace_generation
+    distinct = set(nodes)
+    if len(distinct) != len(nodes) or any(not 0 <= seq < next_seq for seq in distinct):
+        return False
+    if {str(seq): digest.hex() for seq, digest in results.items()} != saved.results:
+        return False  # keys or digests in another form than `save` gives
+    if not results.keys() <= distinct or any(len(digest) != 32 for digest in results.values()):
+        return False
+    # A replace is an event, takes a node or more and leaves one. So there were as many appends as
+    # there are nodes, and one if a replace began; and only a replace stands before an older node.
+    descents = sum(one > next_ for one, next_ in pairwise(nodes))
+    return (
+        next_seq >= 0
+        and descents <= replaces
+        and (replaces == 0 or 0 < len(nodes) <= next_seq - replaces)
+    )
 
 
 def _wrong_seq(event: Event, next_seq: int) -> BadShape:
