@@ -449,7 +449,7 @@ def test_plain_values_are_for_the_fast_path() -> None:
 
 @given(json_values)
 def test_the_count_of_bytes_is_never_above_the_texts(value: Any) -> None:
-    spent = [0]
+    spent: list[float] = [0]
     gate._copy_fast(value, gate._FAST_DEPTH, spent)
     assert spent[0] <= len(dumps(value))
 

@@ -30,7 +30,6 @@ POINTS = [
     "folder.settle",
     "folder.settle-cut",
     "folder.settled",
-    "folder.read-sync",
     "folder.read-data",
     "folder.born",
     "folder.release",

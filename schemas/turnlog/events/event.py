@@ -144,7 +144,7 @@ def row_bytes(event: Event) -> int:
 
     Such a delta is of text or reasoning: it has no id and no name, which may be long.
     """
-    text, chunk = event._text, event.chunk
+    text, chunk = event._text, event.chunk  # pyright: ignore[reportPrivateUsage]
     # An escaped character takes six bytes at most, the row around the text less than 300.
     return len(text) if text or chunk is None else 300 + 6 * len(chunk.text)
 
@@ -154,7 +154,8 @@ def rows_bytes(events: Sequence[Event]) -> int:
     return sum(
         [
             300 + 6 * len(chunk.text)
-            if not (text := event._text) and (chunk := event.chunk) is not None
+            if not (text := event._text)  # pyright: ignore[reportPrivateUsage]
+            and (chunk := event.chunk) is not None
             else len(text)
             for event in events
         ]

@@ -53,9 +53,10 @@ def plan_splice(
         raise BadShape("target", "next-turn or next-step", shown(target))
     _check_number(start, "start")
     _check_number(removed, "removed")
-    if not isinstance(inserted, Iterable):
-        raise BadShape("inserted", "user messages", shown(inserted))
-    inserted = list(inserted)  # an iterator gives them once
+    try:
+        inserted = list(inserted)  # an iterator gives them once
+    except TypeError:
+        raise BadShape("inserted", "user messages", shown(inserted)) from None
     waiting = inbox.waiting(target)
     length = len(waiting)
     first = int(max(-length, min(length, start)))
