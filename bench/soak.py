@@ -1,6 +1,7 @@
 """Long runs that look for rare faults: `python -m bench.soak [N]`, N scales their length.
 
-Prints `bar <name>-runs` and `bar <name>-wrong` for each kind; exits with 1 where any was wrong.
+Fuzzes every target, kills the nodes of a cluster, then writers and their broker. Prints
+`bar <name>-wrong`, and how much was tried, for each kind; exits with 1 where any was wrong.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import secrets
 import sys
 import traceback
 
+from bench import failover, faults
 from bench.report import at_least, at_most, head
 from tests.fuzz.mutate import Finding, fuzz
 from tests.fuzz.targets import TARGETS
@@ -17,8 +19,9 @@ _SECONDS_EACH = 150.0
 
 
 def main(arguments: list[str]) -> int:
-    """Fuzz every target for 150 seconds, times N."""
-    seconds = _SECONDS_EACH * (float(arguments[0]) if arguments else 1.0)
+    """Fuzz each target for 150 s, kill each part of a cluster 5 times, then all faults; times N."""
+    times = float(arguments[0]) if arguments else 1.0
+    seconds = _SECONDS_EACH * times
     seed = secrets.randbits(32)
     print(head(), f"# seed {seed}", sep="\n", flush=True)
     sound = True
@@ -32,6 +35,8 @@ def main(arguments: list[str]) -> int:
         else:
             at_least(f"{kind}-runs", [runs], "runs", 1)
             sound &= at_most(f"{kind}-wrong", [0], "inputs", 0)
+    sound &= failover.run(times)
+    sound &= faults.run(times, seed)
     return 0 if sound else 1
 
 

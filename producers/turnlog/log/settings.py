@@ -14,6 +14,11 @@ from turnlog.events.avro import MAX_RECORD_BYTES
 
 __all__ = ["KafkaSettings", "default_writer_info"]
 
+_CLIENT_DEFAULTS = {
+    "log_level": 0,
+    # A broker that comes back is found within a second, not in up to ten.
+    "reconnect.backoff.max.ms": 1_000,
+}
 _PRODUCER = {
     "acks": "all",
     "enable.idempotence": True,
@@ -77,7 +82,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def admin(self) -> dict[str, Any]:
         """The settings of an admin client."""
-        return {"log_level": 0, **self.client, "bootstrap.servers": self.bootstrap}
+        return {**_CLIENT_DEFAULTS, **self.client, "bootstrap.servers": self.bootstrap}
 
     def producer(self) -> dict[str, Any]:
         """The settings of a producer; what the protocol rests on can't be changed by `client`."""
