@@ -77,12 +77,19 @@ pyright: $(INSTALLED)
 stubtest: $(INSTALLED)
 	$(VENV)/bin/stubtest --ignore-missing-stub --ignore-disjoint-bases --mypy-config-file pyproject.toml $(notdir $(wildcard stubs/*))
 
-# A module's tests stay on one core: they share what is costly to make.
-PARALLEL := --numprocesses=2 --dist=loadfile
+# A module's tests stay on one core: they share what is costly to make. In the order of the folders,
+# as by number of tests the longest would come last, alone.
+PARALLEL := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+
+# Tracing costs a run twice its time: only what proves the pure packages is traced.
+PURE_TESTS := $(addprefix tests/,conformance events fuzz kernel laws verifier)
+WIDE_TESTS := $(addprefix tests/,cluster containers secured)
+TEST_FOLDERS := $(filter-out $(WIDE_TESTS),$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/test_*.py)))))
 
 .PHONY: tests
 tests: $(INSTALLED)
-	$(PY) -m pytest $(PARALLEL) --cov --cov-report=
+	$(PY) -m pytest $(PARALLEL) --cov --cov-report= $(PURE_TESTS)
+	$(PY) -m pytest $(PARALLEL) $(filter-out $(PURE_TESTS),$(TEST_FOLDERS))
 	$(VENV)/bin/coverage report --skip-covered --show-missing --include='schemas/*'
 	$(VENV)/bin/coverage json --quiet -o coverage.json
 	$(PY) -m tests.frame.coverage_gate coverage.json 95 $(PURE:%=schemas/turnlog/%)
@@ -101,7 +108,7 @@ test-all: test
 
 .PHONY: tests-wide
 tests-wide: $(INSTALLED)
-	$(PY) -m pytest tests/cluster tests/secured tests/containers
+	$(PY) -m pytest $(WIDE_TESTS)
 
 .PHONY: image
 image: $(INSTALLED)

@@ -208,6 +208,24 @@ def test_a_wrong_hint_is_passed_over(
     assert opened.first_live_seq == 4
 
 
+def test_a_hint_with_a_spoilt_header_hides_no_session(
+    stores: Stores, settings: KafkaSettings
+) -> None:
+    session = stores().create("s")
+    talk(session, 2)
+    hint = Hint(
+        cluster_id=writer_cluster(settings),
+        layout=0,
+        partition=partition_of("s", PARTITIONS),
+        offset=0,
+        open_offset=0,
+        complete=True,
+        header=b"[not a header",
+    )
+    put(settings, "s", encode_hint(hint), heads=True)
+    assert [(info.id, info.next_seq) for info in stores().sessions()] == [("s", 2)]
+
+
 @pytest.mark.parametrize("junk", [b"", b"\xc3\x01", b"\xc3\x01" + bytes(8), b"x" * 100])
 def test_junk_in_heads_is_no_hint(stores: Stores, settings: KafkaSettings, junk: bytes) -> None:
     talk(stores().create("s"), 2)

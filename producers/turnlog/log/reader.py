@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    OFFSET_INVALID,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from turnlog.events.errors import BrokerUnavailable, LogStartCut
@@ -227,7 +233,13 @@ def partition_offsets(
     deadline = time.monotonic() + _ADMIN_TIMEOUT_S
     while True:
         try:
-            return _offsets(admin, topic, partitions, spec)
+            found = _offsets(admin, topic, partitions, spec)
+            # A broker that has just come back may answer without an offset.
+            if OFFSET_INVALID not in found.values():
+                return found
+            if time.monotonic() > deadline:
+                raise BrokerUnavailable(f"{topic}: its offsets are not known")
+            time.sleep(_RETRY_S)
         except KafkaException as exception:
             error = exception.args[0]
             if error.code() not in _STALE_LEADER or time.monotonic() > deadline:

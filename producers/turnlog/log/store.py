@@ -12,6 +12,8 @@ from turnlog.events.body import Fork
 from turnlog.events.error_text import shown
 from turnlog.events.errors import (
     BadShape,
+    CallerError,
+    DataError,
     LayoutMismatch,
     OwnedElsewhere,
     SessionExists,
@@ -157,13 +159,10 @@ class KafkaLogStore:
         return log.stored()
 
     def sessions(self) -> Iterator[SessionInfo]:
-        """The born sessions by their hints; `next_seq` and `released` are as of the last hint.
-
-        A session that is open here is as it stands.
-        """
+        """The born sessions by their hints; `next_seq` and `released` are as of the last hint."""
         for id, hint in self._heads.all():
-            if hint.complete and hint.header is not None:
-                header = Header.of(loads(hint.header), id=id)
+            header = _header(id, hint)
+            if hint.complete and header is not None:
                 yield SessionInfo(id, header, hint.next_seq, hint.released)
                 continue
             try:
@@ -227,6 +226,16 @@ class KafkaStore(SessionStore):
 
     def __init__(self, settings: KafkaSettings, **options: Any) -> None:
         super().__init__(KafkaLogStore(settings), **options)
+
+
+def _header(id: str, hint: Hint) -> Header | None:
+    """The header in a hint, where there is a sound one."""
+    if hint.header is None:
+        return None
+    try:
+        return Header.of(loads(hint.header), id=id)
+    except (CallerError, DataError):
+        return None
 
 
 def _check_layout(settings: KafkaSettings, admin: AdminClient) -> int:
