@@ -81,8 +81,8 @@ stubtest: $(INSTALLED)
 # as by number of tests the longest would come last, alone.
 PARALLEL := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-# Tracing costs a run twice its time: only what proves the pure packages is traced.
-PURE_TESTS := $(addprefix tests/,conformance events fuzz kernel laws verifier)
+# Tracing costs a run twice its time: only what proves the pure packages is traced, the longest first.
+PURE_TESTS := $(addprefix tests/,laws fuzz conformance events kernel verifier)
 WIDE_TESTS := $(addprefix tests/,cluster containers secured)
 TEST_FOLDERS := $(filter-out $(WIDE_TESTS),$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/test_*.py)))))
 
