@@ -9,7 +9,6 @@ all of them again after SIGKILL.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import subprocess
 import sys
@@ -149,9 +148,10 @@ def _hold(settings: KafkaSettings) -> None:
         session.flush()
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     threads = next(line.split()[1] for line in status if line.startswith("Threads:"))
-    mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not `ru_maxrss`, which begins with what the parent had.
+    peak_kib = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
     print(" ".join(session.id for session in sessions))
-    print(threads, mib, flush=True)
+    print(threads, peak_kib / 1024, flush=True)
     threading.Event().wait()
 
 
