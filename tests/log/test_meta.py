@@ -14,6 +14,7 @@ from turnlog.broker.ports import free_ports
 from turnlog.events.errors import BrokenLog, BrokerError, BrokerUnavailable, NewerThanReader
 from turnlog.events.published import PUBLISHED_SCHEMAS
 from turnlog.log import KafkaSettings
+from turnlog.log.messages import Record
 from turnlog.log.meta import (
     Meta,
     SchemaId,
@@ -25,7 +26,6 @@ from turnlog.log.meta import (
     read_meta,
     schema_record,
 )
-from turnlog.log.reader import Record
 
 Pair = tuple[bytes | None, bytes | None]
 

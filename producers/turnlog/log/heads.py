@@ -11,8 +11,9 @@ from turnlog.events.errors import BrokerError, DataError, TurnlogError
 from turnlog.events.hint import Hint, decode_hint
 from turnlog.kernel.ledger import session_of
 
+from .messages import Record
 from .partitioner import partition_of
-from .reader import Record, high_watermark, partition_count, partition_offsets
+from .reader import high_watermark, partition_count, partition_offsets
 from .settings import KafkaSettings
 from .tail import Sink, Tail
 

@@ -22,7 +22,8 @@ from confluent_kafka.admin import AdminClient
 
 from turnlog.events.errors import BrokenLog, BrokerError, NewerThanReader
 
-from .reader import PartitionReader, Record, partition_ends
+from .messages import Record
+from .reader import PartitionReader, partition_ends
 from .settings import KafkaSettings
 from .translate import translated
 

@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from turnlog.events.errors import BrokerError, TurnlogError
 
-from .reader import Record, partition_offsets
+from .messages import Record
+from .reader import partition_offsets
 from .sender import Failed, Sender
 from .settings import KafkaSettings
 from .tail import Sink, Tail

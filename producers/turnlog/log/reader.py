@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from confluent_kafka import (
     OFFSET_INVALID,
@@ -17,17 +16,17 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from turnlog.events.errors import BrokerUnavailable, LogStartCut
+from turnlog.events.errors import BrokerUnavailable
 
 from .clients import consumer_client
 from .faults import ClientFaults
+from .messages import Record, fault_of, poll_messages, read_message
 from .settings import KafkaSettings
 from .translate import translate, translated
 
 __all__ = [
     "PartitionReader",
     "ReaderPool",
-    "Record",
     "cluster_id",
     "high_watermark",
     "partition_count",
@@ -35,7 +34,6 @@ __all__ = [
     "partition_offsets",
 ]
 
-_BATCH = 2_000
 _POLL_S = 0.1
 _ADMIN_TIMEOUT_S = 10.0
 _RETRY_S = 0.05
@@ -49,15 +47,6 @@ _STALE_LEADER = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 }
-
-
-class Record(NamedTuple):
-    """One Kafka record as it was found; `time_ms` is Kafka's time of it, epoch milliseconds."""
-
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    time_ms: int = 0
 
 
 class PartitionReader:
@@ -84,25 +73,13 @@ class PartitionReader:
 
         Raises LogStartCut, BrokerError.
         """
-        with translated(self._topic):
-            first = self._consumer.poll(timeout_s)
-            if first is None:
-                return []
-            # consume() waits out its time-out when fewer are there, so it may only take the rest.
-            messages = [first, *self._consumer.consume(_BATCH, 0)]
         records = []
-        for message in messages:
-            offset = message.offset()
-            error = message.error()
-            if message.topic() is None:
-                continue  # of no partition: such as that the group, which we don't use, is refused
-            if error is not None:
-                self._take_error(error, offset)
-            elif offset is not None and offset >= self.position:
-                self.position = offset + 1
-                records.append(
-                    Record(offset, message.key(), message.value(), message.timestamp()[1])
-                )
+        for message in poll_messages(self._consumer, self._topic, timeout_s):
+            record, self.position, fault = read_message(message, self.position)
+            if fault is not None:
+                raise fault_of(self._consumer, self._topic, self._partition, self.position, fault)
+            if record is not None:
+                records.append(record)
         return records
 
     def read_to(self, end: int, timeout_s: float = 60.0) -> Iterator[Record]:
@@ -142,21 +119,6 @@ class PartitionReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def _take_error(self, error: KafkaError, offset: int | None) -> None:
-        if error.code() == KafkaError._PARTITION_EOF:
-            if offset is not None:
-                self.position = max(self.position, offset)
-        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            raise LogStartCut(self.position, self._log_start())
-        elif error.fatal() or not error.retriable():
-            raise translate(error, f"{self._topic}/{self._partition}")
-
-    def _log_start(self) -> int:
-        place = TopicPartition(self._topic, self._partition)
-        with translated(self._topic):
-            ends = self._consumer.get_watermark_offsets(place, timeout=_ADMIN_TIMEOUT_S)
-        return self.position + 1 if ends is None else ends[0]
 
 
 class ReaderPool:

@@ -12,7 +12,7 @@ from turnlog.kernel.ledger import Ledger, VerdictKind
 from turnlog.kernel.restore import END_SEED
 from turnlog.session.ports import ForkOrigin, StoredLog
 
-from .reader import Record
+from .messages import Record
 
 __all__ = ["SessionLog"]
 

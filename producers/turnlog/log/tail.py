@@ -10,19 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from turnlog.events.errors import BrokerError, BrokerUnavailable, LogStartCut, TurnlogError
+from turnlog.events.errors import BrokerError, BrokerUnavailable, TurnlogError
 
 from .clients import consumer_client
 from .faults import ClientFaults
-from .reader import Record
+from .messages import Record, fault_of, poll_messages, read_message
 from .settings import KafkaSettings
-from .translate import translate, translated
+from .translate import translated
 
 __all__ = ["Sink", "Tail"]
 
 _log = logging.getLogger(__name__)
 
-_BATCH = 2_000
 _POLL_S = 0.02
 _ASK_S = 5.0
 
@@ -123,7 +122,7 @@ class Tail:
                 self._assign(consumer)
                 messages = self._poll(consumer)
                 if messages:
-                    self._take(messages)
+                    self._take(consumer, messages)
                 self._turn()
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
             _log.exception("the tail stopped")
@@ -146,55 +145,35 @@ class Tail:
 
     def _poll(self, consumer: Consumer) -> list[Message]:
         try:
-            with translated("tail"):
-                first = consumer.poll(_POLL_S)
-                return [] if first is None else [first, *consumer.consume(_BATCH, 0)]
+            return poll_messages(consumer, "tail", _POLL_S)
         except BrokerError as error:
             _log.warning("tail: %s", error)
             time.sleep(_POLL_S)
             return []
 
-    def _take(self, messages: Sequence[Message]) -> None:
+    def _take(self, consumer: Consumer, messages: Sequence[Message]) -> None:
         batches: dict[Place, list[Record]] = defaultdict(list)
-        failures: dict[Place, TurnlogError] = {}
+        faults: dict[Place, KafkaError] = {}
         with self._lock:
             for message in messages:
-                self._sort(message, batches, failures)
+                place = message.topic() or "", message.partition() or 0
+                if place not in self._sinks:
+                    continue
+                record, self._read[place], fault = read_message(message, self._read[place])
+                batch = batches[place]
+                if record is not None:
+                    batch.append(record)
+                if fault is not None:
+                    faults[place] = fault
         for place, records in batches.items():
             if records:
                 self._sinks[place].take(records)
-        for place, error in failures.items():
-            self._fail(place, error)
+        for place, fault in faults.items():
+            self._fail(place, fault_of(consumer, *place, self._read[place], fault))
         with self._moved:
             for place in batches:
                 self._taken[place] = self._read[place]
             self._moved.notify_all()
-
-    def _sort(
-        self,
-        message: Message,
-        batches: dict[Place, list[Record]],
-        failures: dict[Place, TurnlogError],
-    ) -> None:
-        """Put one message where it belongs, and move the position."""
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        error = message.error()
-        if topic is None or partition is None or (topic, partition) not in self._sinks:
-            return  # such as that the group, which we don't use, is refused
-        place = topic, partition
-        if error is not None:
-            batches[place]
-            if error.code() == KafkaError._PARTITION_EOF and offset is not None:
-                self._read[place] = max(self._read[place], offset)
-            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-                failures[place] = LogStartCut(self._read[place], self._read[place] + 1)
-            elif error.fatal() or not error.retriable():
-                failures[place] = translate(error, f"{topic}/{partition}")
-        elif offset is not None and offset >= self._read[place]:
-            self._read[place] = offset + 1
-            batches[place].append(
-                Record(offset, message.key(), message.value(), message.timestamp()[1])
-            )
 
     def _fail(self, place: Place, error: TurnlogError) -> None:
         with self._moved:

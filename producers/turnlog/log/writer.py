@@ -31,9 +31,9 @@ from turnlog.session.ports import Pending
 
 from .commits import CommitMaker, cut
 from .hints import HintKeeper
+from .messages import Record
 from .outlet import Outlet
 from .ownership import Ownership, Phase
-from .reader import Record
 from .session_log import SessionLog
 
 __all__ = ["KafkaWriter"]
