@@ -150,9 +150,6 @@ class Binding:
 
         Raises as LogWriter.send; what failed stays pending.
         """
-        if not self._sending.acquire(blocking=False):
-            return False
-        self._sending.release()
         try:
             self._send(0.0)
         except OutcomeUnknown:
