@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from io import BytesIO
 from types import MappingProxyType
 from typing import Any, cast
 
 import fastavro
-from fastavro.schema import fingerprint, to_parsing_canonical_form
 
 from .commit import FORMAT, Commit, Kind
 from .errors import BadSessionId, BadShape, BrokenLog, NewerThanReader, TooLarge
+from .single_object import BODY_AT, MARKER, fingerprint_of, schema_text
 
 __all__ = [
     "MAX_ENVELOPE_BYTES",
@@ -37,16 +36,12 @@ MAX_ENVELOPE_BYTES = 64 * 1024
 """Bytes of the fields behind the body at most: what a reader decodes into Python objects of many
 times that size. In use are about 250."""
 
-_MARKER = b"\xc3\x01"
-_BODY_AT = 10  # behind the marker and the fingerprint
 _MAX_LENGTH_BYTES = 4  # of MAX_RECORD_BYTES
 
-_TEXT = files("turnlog.events").joinpath("avsc", "commit-1.avsc").read_text("utf-8")
+_TEXT = schema_text("commit-1.avsc")
 _DECLARED: dict[str, Any] = json.loads(_TEXT)
-_FINGERPRINT = bytes.fromhex(
-    fingerprint(to_parsing_canonical_form(fastavro.parse_schema(_DECLARED)), "CRC-64-AVRO")
-)
-_PREFIX = _MARKER + _FINGERPRINT
+_FINGERPRINT = fingerprint_of(_TEXT)
+_PREFIX = MARKER + _FINGERPRINT
 # The fields behind the body. The library would copy a large body byte by byte.
 _ENVELOPE = fastavro.parse_schema({**_DECLARED, "fields": _DECLARED["fields"][1:]})
 
@@ -101,12 +96,12 @@ def decode_commit(data: bytes) -> Commit:
     Raises NewerThanReader for an unknown schema, format or kind; BrokenLog for all else that is no
     commit.
     """
-    if data[:2] != _MARKER:
+    if data[:2] != MARKER:
         raise BrokenLog("commit: no marker of an Avro single object")
-    if len(data) < _BODY_AT:
+    if len(data) < BODY_AT:
         raise BrokenLog("commit: ends inside the schema's fingerprint")
-    if data[:_BODY_AT] != _PREFIX:
-        raise NewerThanReader(f"Avro schema {data[2:_BODY_AT].hex()}")
+    if data[:BODY_AT] != _PREFIX:
+        raise NewerThanReader(f"Avro schema {data[2:BODY_AT].hex()}")
     if len(data) > MAX_RECORD_BYTES:
         raise BrokenLog(f"commit: {len(data)} bytes, at most {MAX_RECORD_BYTES} are legal")
     start, end = _body_range(data)
@@ -178,14 +173,14 @@ def _read_envelope(data: bytes, start: int) -> dict[str, Any]:
 def _body_range(data: bytes) -> tuple[int, int]:
     """Give where the body starts, and where it ends (exclusive)."""
     zigzag = 0
-    for index, byte in enumerate(data[_BODY_AT : _BODY_AT + _MAX_LENGTH_BYTES]):
+    for index, byte in enumerate(data[BODY_AT : BODY_AT + _MAX_LENGTH_BYTES]):
         zigzag |= (byte & 0x7F) << 7 * index
         if byte < 0x80:
-            start = _BODY_AT + index + 1
+            start = BODY_AT + index + 1
             size = zigzag >> 1
             if size > len(data) - start:
                 raise BrokenLog("commit: ends inside the body")
-            if data[_BODY_AT:start] != _length(size):
+            if data[BODY_AT:start] != _length(size):
                 raise BrokenLog("commit: a length of the body that is negative or not the shortest")
             return start, start + size
     raise BrokenLog("commit: no length of the body")

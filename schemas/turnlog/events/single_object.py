@@ -12,25 +12,38 @@ from fastavro.schema import fingerprint, to_parsing_canonical_form
 
 from .errors import BrokenLog, NewerThanReader
 
-__all__ = ["SingleObject"]
+__all__ = ["BODY_AT", "MARKER", "SingleObject", "fingerprint_of", "schema_text"]
 
-_MARKER = b"\xc3\x01"
-_BODY_AT = 10  # behind the marker and the fingerprint
+MARKER = b"\xc3\x01"
+"""What an Avro single object begins with."""
+
+BODY_AT = 10
+"""Where its fields begin: behind the marker and the schema's fingerprint."""
+
+
+def schema_text(file: str) -> str:
+    """The text of a schema file of this package."""
+    return files("turnlog.events").joinpath("avsc", file).read_text("utf-8")
+
+
+def fingerprint_of(text: str) -> bytes:
+    """The fingerprint of a schema: CRC-64-AVRO of its canonical form, as it stands in a record."""
+    canonical = to_parsing_canonical_form(fastavro.parse_schema(json.loads(text)))
+    return bytes.fromhex(fingerprint(canonical, "CRC-64-AVRO"))
 
 
 class SingleObject:
     """The codec of one schema file of this package; the schema may not be recursive."""
 
     def __init__(self, file: str) -> None:
-        self.text = files("turnlog.events").joinpath("avsc", file).read_text("utf-8")
+        self.text = schema_text(file)
+        self.fingerprint = fingerprint_of(self.text)
         self._schema = fastavro.parse_schema(json.loads(self.text))
-        digest = fingerprint(to_parsing_canonical_form(self._schema), "CRC-64-AVRO")
-        self.fingerprint = bytes.fromhex(digest)
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Write one record: marker, fingerprint, fields."""
         out = BytesIO()
-        out.write(_MARKER + self.fingerprint)
+        out.write(MARKER + self.fingerprint)
         fastavro.schemaless_writer(out, self._schema, fields, strict=True)
         return out.getvalue()
 
@@ -39,12 +52,12 @@ class SingleObject:
 
         Raises NewerThanReader for an unknown schema, BrokenLog for all else.
         """
-        if data[:2] != _MARKER or len(data) < _BODY_AT:
+        if data[:2] != MARKER or len(data) < BODY_AT:
             raise BrokenLog("no Avro single object")
-        if data[2:_BODY_AT] != self.fingerprint:
-            raise NewerThanReader(f"Avro schema {data[2:_BODY_AT].hex()}")
+        if data[2:BODY_AT] != self.fingerprint:
+            raise NewerThanReader(f"Avro schema {data[2:BODY_AT].hex()}")
         try:
-            read = fastavro.schemaless_reader(BytesIO(data[_BODY_AT:]), self._schema, None)
+            read = fastavro.schemaless_reader(BytesIO(data[BODY_AT:]), self._schema, None)
             fields = cast(dict[str, Any], read)
             again = self.encode(fields)
         except Exception as error:  # noqa: BLE001 - the library raises whatever it trips over
