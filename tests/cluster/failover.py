@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cluster.cluster import Cluster
+from tests.support.outside import read_outside
 from tests.support.shared import REPO
 from turnlog.broker import DEFAULT_PARTITIONS, ensure_topics, events_topic
 from turnlog.log import partition_of
@@ -166,14 +167,7 @@ def _writing(bootstrap: str, namespace: str, diary: Diary) -> Iterator[None]:
 def _outside(bootstrap: str, namespace: str) -> Found:
     """Read the events topic by code that shares nothing with the product."""
     program = Path(__file__).with_name("outside.py")
-    run = subprocess.run(
-        [sys.executable, "-I", str(program), bootstrap, namespace, str(DEFAULT_PARTITIONS)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=_PATIENCE_S,
-    )
-    return Found(**json.loads(run.stdout))
+    return Found(**read_outside(program, bootstrap, namespace, _PATIENCE_S))
 
 
 def wrong(flushes: list[Flush], found: Found) -> list[str]:

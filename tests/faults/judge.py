@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.diary import Line
-from turnlog.broker import DEFAULT_PARTITIONS
+from tests.support.outside import read_outside
 
 __all__ = ["Found", "outside", "wrong"]
 
@@ -33,14 +30,7 @@ class Found:
 def outside(bootstrap: str, namespace: str) -> Found:
     """Read the events topic by code that shares nothing with the product."""
     program = Path(__file__).with_name("outside.py")
-    run = subprocess.run(
-        [sys.executable, "-I", str(program), bootstrap, namespace, str(DEFAULT_PARTITIONS)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    found = json.loads(run.stdout)
+    found = read_outside(program, bootstrap, namespace, 120)
     pairs = {id: [(seq, text) for seq, text in log] for id, log in found["sessions"].items()}
     spans = {id: [(begin, end) for begin, end in log] for id, log in found["commits"].items()}
     forks = {id: (parent, seq) for id, (parent, seq) in found["forks"].items()}
