@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient
 
 from turnlog.events.errors import BrokenLog, BrokerError, NewerThanReader
 
+from .clients import admin_client
 from .messages import Record
 from .reader import PartitionReader, partition_ends
 from .settings import KafkaSettings
@@ -193,7 +194,7 @@ def read_meta(
     """
     topic = meta_topic(settings.namespace)
     if admin is None:
-        admin = AdminClient(settings.admin())
+        admin = admin_client(settings, timeout_s)
     start, end = _ends(admin, topic, timeout_s)
     with PartitionReader(settings, topic, 0, start) as reader:
         return fold_meta(topic, reader.read_to(end, timeout_s))

@@ -81,16 +81,12 @@ class PartitionLog:
             raise LogStartCut(offset, low)
         if offset > end:
             raise LogEndPassed(offset, end)
-        if isinstance(start, Position):
-            self._ledger = Ledger(
-                settings.namespace,
-                heads=start.heads,
-                stopped=start.stopped,
-                partial=start.partial,
-            )
-        else:
-            self._ledger = Ledger(settings.namespace, partial=offset > 0)
-        self._partial = start.partial if isinstance(start, Position) else offset > 0
+        if not isinstance(start, Position):
+            start = Position(offset, {}, frozenset(), partial=offset > 0)
+        self._partial = start.partial
+        self._ledger = Ledger(
+            settings.namespace, heads=start.heads, stopped=start.stopped, partial=start.partial
+        )
         self._reader = PartitionReader(settings, self._topic, partition, offset)
         self._sessions: SessionReader | None = None
 

@@ -105,8 +105,8 @@ class TranscriptFold:
         self._history.fold(event)
         if event.type in _PRICES:
             self._price = Price(event.seq, event.type, number_at(data, "shadowedTokenCount"))
-        if event.type in SURFACE_TYPES and is_object(event.surface_value):
-            return [self._replace_marker(event, event.surface_value)]
+        if event.type in SURFACE_TYPES and is_object(replace := event.surface_value):
+            return [self._replace_marker(event, replace)]
         items: list[Item | OpenCard] = []
         if event.type == "user/message" or event.type == "assistant/message":
             items.append(_message_item(event, data))
