@@ -17,7 +17,7 @@ import fastavro
 
 from .commit import FORMAT, Commit, Kind
 from .errors import BadSessionId, BadShape, BrokenLog, NewerThanReader, TooLarge
-from .single_object import BODY_AT, MARKER, fingerprint_of, schema_text
+from .single_object import BODY_AT, MARKER, SingleObject
 
 __all__ = [
     "MAX_ENVELOPE_BYTES",
@@ -38,14 +38,13 @@ times that size. In use are about 250."""
 
 _MAX_LENGTH_BYTES = 4  # of MAX_RECORD_BYTES
 
-_TEXT = schema_text("commit-1.avsc")
-_DECLARED: dict[str, Any] = json.loads(_TEXT)
-_FINGERPRINT = fingerprint_of(_TEXT)
-_PREFIX = MARKER + _FINGERPRINT
+_COMMIT = SingleObject("commit-1.avsc")
+_DECLARED: dict[str, Any] = json.loads(_COMMIT.text)
+_PREFIX = MARKER + _COMMIT.fingerprint
 # The fields behind the body. The library would copy a large body byte by byte.
 _ENVELOPE = fastavro.parse_schema({**_DECLARED, "fields": _DECLARED["fields"][1:]})
 
-SCHEMAS: Mapping[bytes, str] = MappingProxyType({_FINGERPRINT: _TEXT})
+SCHEMAS: Mapping[bytes, str] = MappingProxyType({_COMMIT.fingerprint: _COMMIT.text})
 """Each published schema's text by its fingerprint: CRC-64-AVRO, 8 bytes as in the record."""
 
 _KINDS = {kind.value: kind for kind in Kind}

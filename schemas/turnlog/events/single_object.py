@@ -12,7 +12,7 @@ from fastavro.schema import fingerprint, to_parsing_canonical_form
 
 from .errors import BrokenLog, NewerThanReader
 
-__all__ = ["BODY_AT", "MARKER", "SingleObject", "fingerprint_of", "schema_text"]
+__all__ = ["BODY_AT", "MARKER", "SingleObject"]
 
 MARKER = b"\xc3\x01"
 """What an Avro single object begins with."""
@@ -21,24 +21,14 @@ BODY_AT = 10
 """Where its fields begin: behind the marker and the schema's fingerprint."""
 
 
-def schema_text(file: str) -> str:
-    """The text of a schema file of this package."""
-    return files("turnlog.events").joinpath("avsc", file).read_text("utf-8")
-
-
-def fingerprint_of(text: str) -> bytes:
-    """The fingerprint of a schema: CRC-64-AVRO of its canonical form, as it stands in a record."""
-    canonical = to_parsing_canonical_form(fastavro.parse_schema(json.loads(text)))
-    return bytes.fromhex(fingerprint(canonical, "CRC-64-AVRO"))
-
-
 class SingleObject:
     """The codec of one schema file of this package; the schema may not be recursive."""
 
     def __init__(self, file: str) -> None:
-        self.text = schema_text(file)
-        self.fingerprint = fingerprint_of(self.text)
+        self.text = files("turnlog.events").joinpath("avsc", file).read_text("utf-8")
         self._schema = fastavro.parse_schema(json.loads(self.text))
+        digest = fingerprint(to_parsing_canonical_form(self._schema), "CRC-64-AVRO")
+        self.fingerprint = bytes.fromhex(digest)
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Write one record: marker, fingerprint, fields."""
