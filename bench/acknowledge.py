@@ -15,7 +15,7 @@ import orjson
 from confluent_kafka import Producer
 
 from bench.broker import broker, new_log
-from bench.report import at_least, at_most, median_of
+from bench.report import RUNS, at_least, at_most, median_of
 from turnlog.events import Draft, pack
 from turnlog.events.event import event_of_value
 from turnlog.log import KafkaSettings, KafkaStore
@@ -26,7 +26,7 @@ _BATCH = 500
 _SESSIONS = 50
 _RATE = 5_000
 _FLUSH_EVENTS = 5
-_FLUSH_S = 10.0
+_FLUSH_S = 6.0
 
 
 def run() -> bool:
@@ -37,9 +37,13 @@ def run() -> bool:
         plain = median_of(lambda: _produced(settings))
         ok = at_least("ack-rate", ours, "events/s", 100_000)
         ok &= at_least("ack-share", [ours[0] / plain[0]], "times", 0.5)
-        p50, p99 = _flushes(settings)
-    ok &= at_most("flush-p50", [p50], "ms", 5)
-    return ok & at_most("flush-p99", [p99], "ms", 20)
+        laps = [_flushes(settings) for _ in range(RUNS)]
+    for name, percentiles, needed in zip(
+        ("flush-p50", "flush-p99"), zip(*laps, strict=True), (5, 20), strict=True
+    ):
+        figures = statistics.median(percentiles), min(percentiles), max(percentiles)
+        ok &= at_most(name, figures, "ms", needed)
+    return ok
 
 
 def _data(index: int) -> dict[str, object]:

@@ -40,11 +40,11 @@ def poll_messages(consumer: Consumer, resource: str, timeout_s: float) -> list[M
     Raises BrokerError.
     """
     with translated(resource):
-        first = consumer.poll(timeout_s)
-        if first is None:
-            return []
-        # consume() waits out its time-out when fewer are there, so it may only take the rest.
-        messages = [first, *consumer.consume(_BATCH, 0)]
+        # consume() waits out its time-out when fewer are there, so it may only take what is.
+        messages = consumer.consume(_BATCH, 0)
+        if not messages:
+            first = consumer.poll(timeout_s)
+            messages = [] if first is None else [first]
     return [message for message in messages if message.topic() is not None]
 
 

@@ -161,11 +161,11 @@ class Outlet:
 
     def _turn(self) -> None:
         """Serve the producer, and give each active writer its turn; in the tail's thread."""
-        self.sender.serve()
         now_s = time.monotonic()
         if now_s < self._turned_s + _TURN_S:
             return
         self._turned_s = now_s
+        self.sender.serve()
         with self._lock:
             active = list(self._active)
         for writer in active:

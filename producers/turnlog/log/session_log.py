@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from turnlog.events.body import Fork, check_body, read_open
 from turnlog.events.commit import Commit, Kind
 from turnlog.events.errors import NewerThanReader, UnknownSession
@@ -15,6 +18,8 @@ from turnlog.session.ports import ForkOrigin, StoredLog
 from .messages import Record
 
 __all__ = ["SessionLog"]
+
+_NONE: Mapping[bytes, Commit] = MappingProxyType({})
 
 
 class SessionLog:
@@ -75,15 +80,22 @@ class SessionLog:
         fork = self._fork
         return fork is not None and (fork.session_id, fork.boundary) == origin[:2]
 
-    def take(self, record: Record) -> Commit | None:
+    def take(self, record: Record, own: Mapping[bytes, Commit] = _NONE) -> Commit | None:
         """Take the next record of the partition; gives the commit that it adds to the session.
+
+        `own` are commits by the values that they were encoded to: the same bytes are the same
+        commit, and need not be decoded to know that.
 
         Raises BrokenLog where an accepted body is not what its envelope says, NewerThanReader.
         """
         if record.key != self.key:
             return None
         self.has_records = True
-        verdict = self._ledger.fold(record.key, record.value)
+        known = None if record.value is None else own.get(record.value)
+        if known is None:
+            verdict = self._ledger.fold(record.key, record.value)
+        else:
+            verdict = self._ledger.judge(known)
         if verdict.kind is VerdictKind.NEWER:
             raise NewerThanReader(f"offset {record.offset}: {verdict.reason}")
         commit = verdict.commit

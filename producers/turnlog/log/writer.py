@@ -67,6 +67,7 @@ class KafkaWriter:
         self._early: list[Record] | None = []
         self._is_asked = False
         self._unsent: list[Commit] = []
+        self._handed_over: dict[bytes, Commit] = {}
         self._sent_seq = 0
         self._moved_s = 0.0
         self._doubted_s = 0.0
@@ -220,9 +221,11 @@ class KafkaWriter:
                 if self._early is not None:
                     self._early.append(record)
                     return
-                commit = self._log.take(record)
+                commit = self._log.take(record, self._handed_over)
                 if commit is None or not self._is_asked:
                     return
+                if record.value is not None:
+                    self._handed_over.pop(record.value, None)
                 reach("writer.before-read-back")
                 told = self._accept(commit)
             told()
@@ -277,6 +280,8 @@ class KafkaWriter:
         self._is_doubted = self._is_logged = False
         self._refusal = None
         head = self._log.head
+        if not ownership.is_waiting:  # what a seal or another writer made stale
+            self._handed_over.clear()
         if ownership.phase is Phase.LOST:
             self._unsent.clear()
         else:
@@ -304,6 +309,7 @@ class KafkaWriter:
             commit = self._unsent[0]
             reach(f"writer.before-produce.{commit.kind.value}")
             value = encode_commit(commit)
+            self._handed_over[value] = commit
             try:
                 if not self._outlet.produce(self, self._partition, value, self.doubt):
                     return
