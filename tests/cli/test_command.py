@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.command import turnlog
 from turnlog.cli.cluster import reach
-from turnlog.cli.main import EXIT_CODES
+from turnlog.cli.exit_codes import EXIT_CODES
 from turnlog.events import BrokerError, BrokerUnavailable, CallerError
 
 COMMANDS = [[], ["demo"], ["demo-process"]]

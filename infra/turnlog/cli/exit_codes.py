@@ -11,7 +11,7 @@ from turnlog.events import (
     TurnlogError,
 )
 
-__all__ = ["EXIT_CODES", "FOUND_WRONG", "INTERRUPTED", "exit_code"]
+__all__ = ["BROKEN_PIPE", "EXIT_CODES", "FOUND_WRONG", "INTERRUPTED", "TERMINATED", "exit_code"]
 
 EXIT_CODES: dict[type[TurnlogError], int] = {
     CallerError: 2,
@@ -27,6 +27,12 @@ FOUND_WRONG = 1
 
 INTERRUPTED = 130
 """Ctrl-C."""
+
+BROKEN_PIPE = 141
+"""Whoever read the output went away, as `head` does."""
+
+TERMINATED = 143
+"""SIGTERM."""
 
 
 def exit_code(error: TurnlogError) -> int:

@@ -1,5 +1,6 @@
 """Sessions on Kafka: the LogStore whose truth is a topic of commits."""
 
+from .kafka_reader import KafkaReader
 from .partition_log import LOG_START, FromOffset, FromTime, LogRecord, PartitionLog, Position
 from .partitioner import partition_of
 from .settings import KafkaSettings
@@ -10,6 +11,7 @@ __all__ = [
     "FromOffset",
     "FromTime",
     "KafkaLogStore",
+    "KafkaReader",
     "KafkaSettings",
     "KafkaStore",
     "LogRecord",

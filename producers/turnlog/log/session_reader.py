@@ -31,7 +31,7 @@ class SessionReader:
         self._settings = settings
         self._topic = settings.events_topic
         self._admin = admin
-        self._heads = heads
+        self.heads = heads
         self._readers = ReaderPool(settings)
         self._own_tail: Tail | None = None
         self.partitions = partition_count(admin, self._topic)
@@ -53,7 +53,7 @@ class SessionReader:
         partition = partition_of(id, self.partitions)
         if end is None:
             end = high_watermark(self._admin, self._topic, partition)
-        hint = self._heads.lookup(id)
+        hint = self.heads.lookup(id)
         if hint is not None and hint.first_offset <= end:
             log = self._read(id, partition, hint.first_offset, end)
             if is_true(hint, log, end):

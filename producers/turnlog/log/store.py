@@ -12,8 +12,6 @@ from turnlog.events.body import Fork
 from turnlog.events.error_text import shown
 from turnlog.events.errors import (
     BadShape,
-    CallerError,
-    DataError,
     LayoutMismatch,
     OwnedElsewhere,
     SessionExists,
@@ -21,7 +19,6 @@ from turnlog.events.errors import (
 )
 from turnlog.events.header import Header
 from turnlog.events.hint import Hint, encode_hint
-from turnlog.events.jsontext import loads
 from turnlog.session.ports import ForkOrigin, LogWriter, SessionInfo, StoredLog
 from turnlog.session.store import SessionStore
 
@@ -29,6 +26,7 @@ from .clients import CONNECT_S, admin_client
 from .commits import CommitMaker
 from .heads import Heads
 from .hints import HintKeeper, Place
+from .listing import born_sessions
 from .meta import read_meta
 from .outlet import Outlet
 from .partitioner import partition_of
@@ -160,16 +158,7 @@ class KafkaLogStore:
 
     def sessions(self) -> Iterator[SessionInfo]:
         """The born sessions by their hints; `next_seq` and `released` are as of the last hint."""
-        for id, hint in self._heads.all():
-            header = _header(id, hint)
-            if hint.complete and header is not None:
-                yield SessionInfo(id, header, hint.next_seq, hint.released)
-                continue
-            try:
-                stored = self.read(id)
-            except UnknownSession:
-                continue
-            yield SessionInfo(id, stored.header, stored.head.next_seq, stored.head.released)
+        return born_sessions(self._heads, self._sessions)
 
     def close(self) -> None:
         """Wait for what was handed over, and let go of the clients."""
@@ -226,16 +215,6 @@ class KafkaStore(SessionStore):
 
     def __init__(self, settings: KafkaSettings, **options: Any) -> None:
         super().__init__(KafkaLogStore(settings), **options)
-
-
-def _header(id: str, hint: Hint) -> Header | None:
-    """The header in a hint, where there is a sound one."""
-    if hint.header is None:
-        return None
-    try:
-        return Header.of(loads(hint.header), id=id)
-    except (CallerError, DataError):
-        return None
 
 
 def _check_layout(settings: KafkaSettings, admin: AdminClient) -> int:

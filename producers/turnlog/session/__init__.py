@@ -3,7 +3,15 @@
 from .folder import FolderLogStore
 from .imports import ImportResult
 from .memory import MemoryLogs, MemoryLogStore
-from .ports import ForkOrigin, LogStore, LogWriter, Pending, SessionInfo, StoredLog
+from .ports import (
+    ForkOrigin,
+    LogStore,
+    LogWriter,
+    Pending,
+    SessionInfo,
+    SessionReader,
+    StoredLog,
+)
 from .session import Session
 from .store import Prepared, SessionStore
 from .stores import FolderStore, MemoryStore
@@ -22,6 +30,7 @@ __all__ = [
     "Prepared",
     "Session",
     "SessionInfo",
+    "SessionReader",
     "SessionStore",
     "StoredLog",
 ]

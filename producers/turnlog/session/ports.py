@@ -13,8 +13,17 @@ from turnlog.events.errors import Superseded
 from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
+from turnlog.kernel.log import Log
 
-__all__ = ["ForkOrigin", "LogStore", "LogWriter", "Pending", "SessionInfo", "StoredLog"]
+__all__ = [
+    "ForkOrigin",
+    "LogStore",
+    "LogWriter",
+    "Pending",
+    "SessionInfo",
+    "SessionReader",
+    "StoredLog",
+]
 
 
 class ForkOrigin(NamedTuple):
@@ -50,12 +59,16 @@ class StoredLog(NamedTuple):
 
 
 class SessionInfo(NamedTuple):
-    """A session in the store's list; `next_seq` is the number of stored events."""
+    """A session in the store's list; `next_seq` is the number of stored events.
+
+    `title` is None where there is none, or where the store's list does not know it.
+    """
 
     id: str
     header: Header
     next_seq: int
     released: bool
+    title: str | None = None
 
 
 class Pending(NamedTuple):
@@ -112,6 +125,18 @@ class LogWriter(Protocol):
 
     def abandon(self) -> None:
         """Stop writing without a release."""
+        ...
+
+
+class SessionReader(Protocol):
+    """Reads sessions and never claims one: a store, a reader of Kafka, a folder of files."""
+
+    def read(self, id: str, /) -> Log:
+        """Read what is durable of a session. Raises UnknownSession, DataError."""
+        ...
+
+    def sessions(self) -> Iterator[SessionInfo]:
+        """The born sessions, in no set order."""
         ...
 
 
