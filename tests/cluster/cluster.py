@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,8 +136,13 @@ _QUORUM_STATE = Path("__cluster_metadata-0") / "quorum-state"
 
 
 @contextmanager
-def running_cluster(folder: Path, tools: Tools, jars: Path, nodes: int = 3) -> Iterator[Cluster]:
-    """Have a cluster with empty logs; its processes are gone at the end of the block."""
+def running_cluster(
+    folder: Path, tools: Tools, jars: Path, nodes: int = 3, format_options: Sequence[str] = ()
+) -> Iterator[Cluster]:
+    """Have a cluster with empty logs; its processes are gone at the end of the block.
+
+    `format_options` are further ones of Kafka's tool that makes the data folders.
+    """
     ports = {number: free_ports(None) for number in range(1, nodes + 1)}
     made: dict[int, Node] = {}
     for number in ports:
@@ -146,7 +151,7 @@ def running_cluster(folder: Path, tools: Tools, jars: Path, nodes: int = 3) -> I
     cluster_id = new_cluster_id()
     try:
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda node: node.format(cluster_id), made.values()))
+            list(pool.map(lambda node: node.format(cluster_id, format_options), made.values()))
         for node in made.values():
             node.start()
         cluster = Cluster(made, ports)

@@ -9,7 +9,6 @@ from typing import Any
 
 from turnlog.broker.admin import Cluster
 from turnlog.broker.errors import Difference, ServerMismatch, TopicGone, TopicMismatch
-from turnlog.broker.features import ELIGIBLE_LEADER_REPLICAS, finalized_features
 from turnlog.broker.rules import mend_server, mend_topic, server_rules
 from turnlog.broker.topics import (
     DEFAULT_NAMESPACE,
@@ -21,6 +20,11 @@ from turnlog.broker.topics import (
     replicas_needed,
 )
 from turnlog.events.published import PUBLISHED_SCHEMAS
+from turnlog.log.features import (
+    ELIGIBLE_LEADER_REPLICAS,
+    eligible_leader_replicas,
+    needs_reports,
+)
 from turnlog.log.meta import Meta, missing_records, read_meta
 from turnlog.log.settings import KafkaSettings
 
@@ -54,7 +58,7 @@ class Ensured:
 
         Without the feature a reader may have seen a record that a failover then takes back.
         """
-        return self.brokers > 1 and (self.eligible_leader_replicas or 0) < 1
+        return needs_reports(self.brokers, self.eligible_leader_replicas)
 
     @property
     def warnings(self) -> list[str]:
@@ -125,7 +129,9 @@ def ensure_topics(
         meta = standing.read()
     level = None
     if len(brokers) > 1:
-        level = _feature(brokers, settings.client, min(_ANSWER_S, cluster.left_s))
+        level = eligible_leader_replicas(
+            brokers.values(), settings.client, min(_ANSWER_S, cluster.left_s)
+        )
     return Ensured(tuple(standing.made), meta, len(brokers), standing.least, level, servers_checked)
 
 
@@ -241,17 +247,3 @@ def _check_servers(cluster: Cluster, settings: KafkaSettings, brokers: list[int]
             mend = mend_server(settings.bootstrap, broker, differences)
             raise ServerMismatch(broker, differences, mend)
     return True
-
-
-def _feature(
-    brokers: Mapping[int, tuple[str | None, int]], client: Mapping[str, Any], timeout_s: float
-) -> int | None:
-    """Ask one broker after the other for the feature's level: 0 where it is switched off."""
-    until = time.monotonic() + timeout_s
-    for host, port in brokers.values():
-        left = until - time.monotonic()
-        if host is not None and left > 0:
-            features = finalized_features(host, port, client, left)
-            if features is not None:
-                return features.get(ELIGIBLE_LEADER_REPLICAS, 0)
-    return None

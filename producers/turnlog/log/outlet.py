@@ -16,7 +16,7 @@ from turnlog.events.errors import BrokerError, TurnlogError
 
 from .messages import Record
 from .reader import partition_offsets
-from .sender import Failed, Sender
+from .sender import Sender, Told
 from .settings import KafkaSettings
 from .tail import Sink, Tail
 
@@ -99,13 +99,21 @@ class _Partition(Sink):
 class Outlet:
     """One producer and one tail for all sessions of a store; thread-safe.
 
-    The home partitions are followed together with the first one that is written to.
+    The home partitions are followed together with the first one that is written to. Where it
+    `waits_for_reports`, a record that was read back counts only once it is reported delivered.
     """
 
     def __init__(
-        self, settings: KafkaSettings, admin: AdminClient, partitions: int, home: Iterable[int]
+        self,
+        settings: KafkaSettings,
+        admin: AdminClient,
+        partitions: int,
+        home: Iterable[int],
+        *,
+        waits_for_reports: bool,
     ) -> None:
         self.settings = settings
+        self.waits_for_reports = waits_for_reports
         self._admin = admin
         self._topic = settings.events_topic
         self._home = frozenset(home)
@@ -114,7 +122,7 @@ class Outlet:
         self._lock = threading.Lock()
         self._turned_s = 0.0
         self._teller: ThreadPoolExecutor | None = None
-        self.sender = Sender(settings, self._renewed)
+        self.sender = Sender(settings, self._renewed, tells_all=waits_for_reports)
         self.tail = Tail(settings, self._turn)
 
     @property
@@ -122,11 +130,11 @@ class Outlet:
         """Why nothing comes, where that is known."""
         return self.sender.error or self.tail.error
 
-    def produce(self, writer: Writer, partition: int, value: bytes, failed: Failed) -> bool:
+    def produce(self, writer: Writer, partition: int, value: bytes, told: Told) -> bool:
         """Hand a commit over; False where there is no room now, and the writer's turn comes."""
         with self._lock:
             self._active.add(writer)
-        return self.sender.produce(self._topic, partition, writer.key, value, failed)
+        return self.sender.produce(self._topic, partition, writer.key, value, told)
 
     def follow(self, writer: Writer, partition: int) -> int:
         """Give a writer its session's records from the offset on that is returned."""
@@ -162,10 +170,12 @@ class Outlet:
     def _turn(self) -> None:
         """Serve the producer, and give each active writer its turn; in the tail's thread."""
         now_s = time.monotonic()
-        if now_s < self._turned_s + _TURN_S:
+        is_due = now_s >= self._turned_s + _TURN_S
+        if is_due or self.waits_for_reports:
+            self.sender.serve()
+        if not is_due:
             return
         self._turned_s = now_s
-        self.sender.serve()
         with self._lock:
             active = list(self._active)
         for writer in active:

@@ -16,26 +16,34 @@ from .faults import ClientFaults
 from .settings import KafkaSettings
 from .translate import translate, translated
 
-__all__ = ["Failed", "Sender"]
+__all__ = ["Sender", "Told"]
 
 _log = logging.getLogger(__name__)
 
-Failed = Callable[[BrokerError], None]
-"""Told from `serve` that a record is reported as not delivered, which proves nothing."""
+Told = Callable[[BrokerError | None], None]
+"""Told from `serve` what is reported of a record: an error, which proves nothing, or None."""
 
 
 class Sender:
     """An idempotent producer; thread-safe. One thread calls `serve` again and again.
 
     `renewed` is called from `serve` after a fatal error, when a new producer has taken the place of
-    the old one: what was handed over before may or may not be in the log.
+    the old one: what was handed over before may or may not be in the log. Deliveries are told of
+    only where `tells_all`.
     """
 
-    def __init__(self, settings: KafkaSettings, renewed: Callable[[BrokerError], None]) -> None:
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        renewed: Callable[[BrokerError], None],
+        *,
+        tells_all: bool = False,
+    ) -> None:
         self._settings = settings
         self._renewed = renewed
+        self._tells_all = tells_all
         self._faults = ClientFaults(settings.bootstrap)
-        self._failures: deque[tuple[Failed, BrokerError]] = deque()
+        self._reports: deque[tuple[Told, BrokerError | None]] = deque()
         self._fatal: BrokerError | None = None
         self._cause: BrokerError | None = None
         self._producer = self._new_producer()
@@ -55,13 +63,13 @@ class Sender:
             self._producer.list_topics(timeout=timeout_s)
 
     def produce(
-        self, topic: str, partition: int, key: bytes, value: bytes, failed: Failed | None = None
+        self, topic: str, partition: int, key: bytes, value: bytes, told: Told | None = None
     ) -> bool:
         """Hand a record over; False where the queue has no room now. Never waits.
 
         Order is kept within a partition. Raises BrokerError where the client refuses the record.
         """
-        on_delivery = None if failed is None else self._watch(failed, topic)
+        on_delivery = None if told is None else self._watch(told, topic)
         try:
             self._producer.produce(
                 topic, key=key, value=value, partition=partition, on_delivery=on_delivery
@@ -74,19 +82,19 @@ class Sender:
                 raise translate(error, topic) from exception
             # Not handed over, and nothing will be: the next `serve` makes a new producer.
             self._fatal = self._fatal_error(exception)
-            if failed is not None:
-                self._failures.append((failed, self._fatal))
+            if told is not None:
+                self._reports.append((told, self._fatal))
         return True
 
     def serve(self) -> None:
-        """Tell of failed deliveries; after a fatal error make a new producer."""
+        """Tell what is reported; after a fatal error make a new producer."""
         try:
             self._producer.poll(0)
         except (KafkaException, SystemError) as exception:
             self._fatal = self._fatal_error(exception)
-        while self._failures:
-            failed, error = self._failures.popleft()
-            failed(error)
+        while self._reports:
+            told, error = self._reports.popleft()
+            told(error)
         if self._fatal is not None:
             self._renew(self._fatal)
 
@@ -121,10 +129,13 @@ class Sender:
     def _new_producer(self) -> Producer:
         return producer_client(self._settings, self._faults)
 
-    def _watch(self, failed: Failed, topic: str) -> Callable[[KafkaError | None, Message], None]:
+    def _watch(self, told: Told, topic: str) -> Callable[[KafkaError | None, Message], None]:
         def report(error: KafkaError | None, message: Message) -> None:
-            if error is not None:  # in a callback only take note: it must not raise
-                self._failures.append((failed, translate(error, topic)))
+            # In a callback only take note: it must not raise.
+            if error is not None:
+                self._reports.append((told, translate(error, topic)))
+            elif self._tells_all:
+                self._reports.append((told, None))
 
         return report
 

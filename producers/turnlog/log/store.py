@@ -24,6 +24,7 @@ from turnlog.session.store import SessionStore
 
 from .clients import CONNECT_S, admin_client
 from .commits import CommitMaker
+from .features import eligible_leader_replicas, needs_reports
 from .heads import Heads
 from .hints import HintKeeper, Place
 from .listing import born_sessions
@@ -38,6 +39,7 @@ from .reader import (
 from .session_log import SessionLog
 from .session_reader import SessionReader, check_start, is_true
 from .settings import KafkaSettings, default_writer_info
+from .translate import translated
 from .writer import KafkaWriter
 
 __all__ = ["KafkaLogStore", "KafkaStore"]
@@ -62,7 +64,13 @@ class KafkaLogStore:
         self._partitions = _check_layout(settings, self._admin)
         self._home = _home(settings, self._partitions)
         self._cluster_id = cluster_id(self._admin)
-        self._outlet = Outlet(settings, self._admin, self._partitions, self._home)
+        self._outlet = Outlet(
+            settings,
+            self._admin,
+            self._partitions,
+            self._home,
+            waits_for_reports=_waits_for_reports(settings, self._admin),
+        )
         self._outlet.sender.warm_up(CONNECT_S)
         self._heads = Heads(settings, self._cluster_id, self._admin, self._outlet.tail)
         self._sessions = SessionReader(settings, self._admin, self._heads)
@@ -234,3 +242,14 @@ def _home(settings: KafkaSettings, partitions: int) -> frozenset[int]:
     if not home or not all(0 <= partition < partitions for partition in home):
         raise BadShape("home_partitions", f"numbers from 0 to {partitions - 1}", shown(home))
     return frozenset(home)
+
+
+def _waits_for_reports(settings: KafkaSettings, admin: AdminClient) -> bool:
+    """Whether a record may be taken back that was read. Raises BrokerError."""
+    with translated("cluster"):
+        found = admin.list_topics(timeout=CONNECT_S).brokers.values()
+    level = None
+    if len(found) > 1:
+        addresses = [(broker.host, broker.port) for broker in found]
+        level = eligible_leader_replicas(addresses, settings.client, CONNECT_S)
+    return needs_reports(len(found), level)

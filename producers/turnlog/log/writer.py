@@ -26,6 +26,7 @@ from turnlog.events.errors import (
 from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
+from turnlog.session.clock import clock_ms
 from turnlog.session.failpoints import reach
 from turnlog.session.ports import Pending
 
@@ -33,6 +34,7 @@ from .commits import CommitMaker, cut
 from .hints import HintKeeper
 from .messages import Record
 from .outlet import Outlet
+from .own_records import OwnRecords
 from .ownership import Ownership, Phase
 from .session_log import SessionLog
 
@@ -63,11 +65,12 @@ class KafkaWriter:
         self._partition = partition
         self._log = log
         self._hints = hints
-        self._ownership = Ownership(maker, _new_nonce, _now_ms)
+        self._ownership = Ownership(maker, partial(secrets.token_bytes, NONCE_BYTES), clock_ms)
         self._early: list[Record] | None = []
         self._is_asked = False
         self._unsent: list[Commit] = []
-        self._handed_over: dict[bytes, Commit] = {}
+        self._own = OwnRecords(waits_for_reports=outlet.waits_for_reports)
+        self._repeated_s = 0.0
         self._sent_seq = 0
         self._moved_s = 0.0
         self._doubted_s = 0.0
@@ -216,21 +219,12 @@ class KafkaWriter:
 
     def fold(self, record: Record) -> None:
         """Take the session's next record."""
-        try:
-            with self._lock:
-                if self._early is not None:
-                    self._early.append(record)
-                    return
-                commit = self._log.take(record, self._handed_over)
-                if commit is None or not self._is_asked:
-                    return
-                if record.value is not None:
-                    self._handed_over.pop(record.value, None)
-                reach("writer.before-read-back")
-                told = self._accept(commit)
-            told()
-        except TurnlogError as error:
-            self.fail(error)
+        with self._lock:
+            if self._early is not None:
+                self._early.append(record)
+                return
+            self._own.put(record)
+        self._fold_ready()
 
     def taken(self) -> None:
         """Claim on the newest head: one on a head that is passed already has no chance."""
@@ -262,14 +256,47 @@ class KafkaWriter:
                 reach("writer.before-seal")
                 ownership.doubt()
             self._produce()
+            if now_s > self._repeated_s + _RETRY_S:
+                self._repeat(now_s)
             if ownership.phase is Phase.OWNING and self._hints.is_due(now_s):
                 self._write_hint()
-            return ownership.is_waiting or bool(self._unsent) or self._hints.is_behind
+            is_idle = not (self._unsent or self._hints.is_behind or self._own.is_holding)
+            return ownership.is_waiting or not is_idle
 
     def doubt(self, error: BrokerError) -> None:
-        """Take it that what was produced may not have landed: its delivery is reported failed."""
+        """Take it that what was produced may not have landed: its producer is gone."""
         with self._lock:
+            self._own.all_failed()
             self._take_doubt(error)
+
+    def _reported(self, value: bytes, error: BrokerError | None) -> None:
+        """Hear what is reported of a record that was handed over."""
+        with self._lock:
+            self._own.reported(value, delivered=error is None)
+            if error is not None:
+                self._take_doubt(error)
+        self._fold_ready()
+
+    def _fold_ready(self) -> None:
+        """Take the records that nothing holds back."""
+        try:
+            while (told := self._fold_next()) is not None:
+                told()
+        except TurnlogError as error:
+            self.fail(error)
+
+    def _fold_next(self) -> Callable[[], object] | None:
+        """Take one; gives whom to tell, or None where there is none."""
+        with self._lock:
+            record = self._own.next()
+            if record is None:
+                return None
+            commit = self._log.take(record, self._own.commits)
+            if commit is None or not self._is_asked:
+                return _ignore
+            self._own.forget(record)
+            reach("writer.before-read-back")
+            return self._accept(commit)
 
     def _accept(self, commit: Commit) -> Callable[[], object]:
         """Take an accepted commit, own or not; gives whom to tell, once the lock is let go."""
@@ -280,8 +307,8 @@ class KafkaWriter:
         self._is_doubted = self._is_logged = False
         self._refusal = None
         head = self._log.head
-        if not ownership.is_waiting:  # what a seal or another writer made stale
-            self._handed_over.clear()
+        if ownership.phase is Phase.LOST or not ownership.is_waiting:
+            self._own.expect_none()
         if ownership.phase is Phase.LOST:
             self._unsent.clear()
         else:
@@ -309,14 +336,29 @@ class KafkaWriter:
             commit = self._unsent[0]
             reach(f"writer.before-produce.{commit.kind.value}")
             value = encode_commit(commit)
-            self._handed_over[value] = commit
-            try:
-                if not self._outlet.produce(self, self._partition, value, self.doubt):
-                    return
-            except BrokerError as error:
-                self._take_doubt(error)
+            if not self._hand_over(value, commit):
+                return
             del self._unsent[0]
             reach(f"writer.after-produce.{commit.kind.value}")
+
+    def _hand_over(self, value: bytes, commit: Commit) -> bool:
+        """Hand a record over; False where there is no room now."""
+        self._own.expect(value, commit)
+        try:
+            told = partial(self._reported, value)
+            return self._outlet.produce(self, self._partition, value, told)
+        except BrokerError as error:
+            self._own.reported(value, delivered=False)
+            self._take_doubt(error)
+            return True
+
+    def _repeat(self, now_s: float) -> None:
+        """Produce again what was read and is not known to stay."""
+        again = self._own.to_repeat()
+        if again is not None:
+            self._repeated_s = now_s
+            if not self._hand_over(*again):
+                self._own.reported(again[0], delivered=False)
 
     def _take_doubt(self, error: BrokerError) -> None:
         if not isinstance(error, BrokerUnavailable):
@@ -356,11 +398,3 @@ class KafkaWriter:
 
 def _ignore(*_: object) -> None:
     """Tell nobody."""
-
-
-def _new_nonce() -> bytes:
-    return secrets.token_bytes(NONCE_BYTES)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
@@ -26,19 +25,15 @@ from turnlog.events.header import Header
 from turnlog.events.vocabulary import Registry
 from turnlog.kernel.restore import Restored
 
+from .clock import clock_ms
 from .link import StoreLink
 from .live_log import LiveLog, check_group_size
 from .observers import Observers
 from .process_fork import tell_after_fork
 
-__all__ = ["SessionCore", "clock_ms"]
+__all__ = ["SessionCore"]
 
 _log = logging.getLogger(__name__)
-
-
-def clock_ms() -> int:
-    """The wall clock in epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class SessionCore:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -19,6 +18,7 @@ from turnlog.events.head import Head
 from turnlog.events.header import Header
 from turnlog.events.rows import Row
 
+from .clock import clock_ms
 from .ports import ForkOrigin, LogWriter, Pending, SessionInfo, StoredLog
 
 __all__ = ["MemoryLogStore", "MemoryLogs"]
@@ -36,7 +36,7 @@ class _Entry:
         self.header = header
         self.origin = origin
         self.rows: list[Row] = []
-        self.last_time_ms = time.time_ns() // 1_000_000
+        self.last_time_ms = clock_ms()
         self.take(Head(sha256(header.text).digest(), 0, writer, False))
 
     def take(self, head: Head) -> None:
@@ -172,7 +172,7 @@ class _MemoryWriter:
                 digest.update(row.text + b"\n")
             entry.rows.extend(pending.rows)
             last = pending.rows[-1]
-            entry.last_time_ms = time.time_ns() // 1_000_000
+            entry.last_time_ms = clock_ms()
             self._set_head(
                 entry.head._replace(hash=digest.digest(), next_seq=last.first_seq + last.count)
             )

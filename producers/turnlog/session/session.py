@@ -24,7 +24,8 @@ from turnlog.kernel.request import Request
 from turnlog.kernel.restore import restore
 from turnlog.kernel.state import SessionState
 
-from .core import SessionCore, clock_ms
+from .clock import clock_ms
+from .core import SessionCore
 from .store_side import store_side
 
 __all__ = ["Session"]

@@ -25,7 +25,7 @@ from turnlog.events.vocabulary import Registry
 from turnlog.kernel.restore import Restored
 
 from .binding import Binding, Budget
-from .core import clock_ms
+from .clock import clock_ms
 from .failpoints import reach
 from .forks import ForkRequest, plan_child
 from .live_sessions import LiveSessions

@@ -9,7 +9,8 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 #: With it at 1 or more no leader is elected that lacks acknowledged records, also after all
@@ -74,6 +75,32 @@ def parse_answer(data: bytes) -> dict[str, int] | None:
         if tag == _FINALIZED_TAG:
             found = field.features()
     return found
+
+
+def eligible_leader_replicas(
+    brokers: Iterable[tuple[str | None, int]], client: Mapping[str, Any], timeout_s: float
+) -> int | None:
+    """Ask one broker after the other, by host and port, for the level of that feature.
+
+    0 where it is switched off; ``None`` where it can't be learned in the time.
+    """
+    until = time.monotonic() + timeout_s
+    for host, port in brokers:
+        left = until - time.monotonic()
+        if host is not None and left > 0:
+            features = finalized_features(host, port, client, left)
+            if features is not None:
+                return features.get(ELIGIBLE_LEADER_REPLICAS, 0)
+    return None
+
+
+def needs_reports(brokers: int, level: int | None) -> bool:
+    """Whether a writer must wait for the delivery report beside its read-back.
+
+    With several brokers and without the feature a reader may have seen a record that a failover
+    then takes back.
+    """
+    return brokers > 1 and (level or 0) < 1
 
 
 class _Fields:

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.broker.admin import connect
-from turnlog.broker.features import (
+from turnlog.broker.ports import free_ports
+from turnlog.log.features import (
     ELIGIBLE_LEADER_REPLICAS,
     finalized_features,
     parse_answer,
     request,
 )
-from turnlog.broker.ports import free_ports
 
 FEATURES = {"metadata.version": 33, ELIGIBLE_LEADER_REPLICAS: 1}
 
