@@ -26,7 +26,7 @@ from .clients import admin_client
 from .messages import Record
 from .reader import PartitionReader, partition_ends
 from .settings import KafkaSettings
-from .translate import translated
+from .translate import UNLED, translated
 
 __all__ = [
     "META_FORMAT",
@@ -56,7 +56,6 @@ _RETRY_S = 0.05
 # A topic is known to each broker some time after it was made: measured below 0.3 s on three.
 _NEW_S = 2.0
 _UNKNOWN = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}
-_UNLED = {KafkaError.LEADER_NOT_AVAILABLE, KafkaError._NOENT}
 
 _Value = TypeVar("_Value", bound="_Head")
 
@@ -212,7 +211,7 @@ def _ends(admin: AdminClient, topic: str, timeout_s: float) -> tuple[int, int]:
             return partition_ends(admin, topic, 0)
         except BrokerError as error:
             unknown = _code(error) in _UNKNOWN
-            if time.monotonic() < until and (unknown or _code(error) in _UNLED):
+            if time.monotonic() < until and (unknown or _code(error) in UNLED):
                 time.sleep(_RETRY_S)
             elif unknown:
                 text = f"{topic}: there is no such topic; have the namespace's topics made first"

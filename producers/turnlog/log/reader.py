@@ -22,7 +22,7 @@ from .clients import consumer_client
 from .faults import ClientFaults
 from .messages import Record, fault_of, poll_messages, read_message
 from .settings import KafkaSettings
-from .translate import translate, translated
+from .translate import UNLED, translate, translated
 
 __all__ = [
     "PartitionReader",
@@ -41,9 +41,8 @@ _STALL_S = 5.0
 _IDLE_READERS = 4
 # A fetch that waits at the end of a partition holds up the first one after the next seek.
 _AT_ONCE = {"fetch.wait.max.ms": 5}
-_STALE_LEADER = {
+_STALE_LEADER = UNLED | {
     KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 }

@@ -12,6 +12,7 @@ from turnlog.events.body import Fork
 from turnlog.events.error_text import shown
 from turnlog.events.errors import (
     BadShape,
+    Conflict,
     LayoutMismatch,
     OwnedElsewhere,
     SessionExists,
@@ -124,7 +125,10 @@ class KafkaLogStore:
                     raise SessionExists(id)
 
             if log.exists:
-                writer.claim(check_unborn)
+                try:
+                    writer.claim(check_unborn)
+                except Conflict:  # another fork goes on with the child
+                    raise SessionExists(id) from None
             else:
                 writer.open(header, None if origin is None else Fork(*origin))
             writer.show(complete=origin is None)

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from turnlog.events.errors import BrokerError, BrokerUnavailable, NotAuthorized
 
-__all__ = ["ERRORS", "translate", "translated"]
+__all__ = ["ERRORS", "UNLED", "translate", "translated"]
 
 ERRORS: dict[int, type[BrokerError]] = {
     KafkaError._TRANSPORT: BrokerUnavailable,
@@ -18,6 +18,7 @@ ERRORS: dict[int, type[BrokerError]] = {
     KafkaError._MSG_TIMED_OUT: BrokerUnavailable,
     KafkaError._RESOLVE: BrokerUnavailable,
     KafkaError._DESTROY: BrokerUnavailable,
+    KafkaError._NOENT: BrokerUnavailable,
     KafkaError._AUTHENTICATION: NotAuthorized,
     KafkaError._SSL: NotAuthorized,
     KafkaError.TOPIC_AUTHORIZATION_FAILED: NotAuthorized,
@@ -35,6 +36,9 @@ ERRORS: dict[int, type[BrokerError]] = {
     KafkaError.FENCED_LEADER_EPOCH: BrokerUnavailable,
 }
 """What each known client error is to our users; any other code is a plain BrokerError."""
+
+UNLED = frozenset({KafkaError.LEADER_NOT_AVAILABLE, KafkaError._NOENT})
+"""Says, of a partition that exists, that no leader of it is known now: soon after a start."""
 
 
 def translate(error: KafkaError, resource: str) -> BrokerError:

@@ -36,13 +36,13 @@ from .messages import Record
 from .outlet import Outlet
 from .own_records import OwnRecords
 from .ownership import Ownership, Phase
+from .patience import RETRY_S, Patience
 from .session_log import SessionLog
 
 __all__ = ["KafkaWriter"]
 
 _log = logging.getLogger(__name__)
 
-_RETRY_S = 1.0
 _DONE = (Phase.RELEASED, Phase.LOST)
 
 
@@ -68,14 +68,12 @@ class KafkaWriter:
         self._ownership = Ownership(maker, partial(secrets.token_bytes, NONCE_BYTES), clock_ms)
         self._early: list[Record] | None = []
         self._is_asked = False
+        self._may_claim: Callable[[], object] = _ignore
         self._unsent: list[Commit] = []
         self._own = OwnRecords(waits_for_reports=outlet.waits_for_reports)
         self._repeated_s = 0.0
         self._sent_seq = 0
-        self._moved_s = 0.0
-        self._doubted_s = 0.0
-        self._is_doubted = False
-        self._is_logged = False
+        self._patience = Patience(outlet.settings.read_back_s)
         self._failure: TurnlogError | None = None
         self._refusal: BrokerError | None = None
         self._on_durable: Callable[[Head], object] = _ignore
@@ -195,12 +193,12 @@ class KafkaWriter:
     def claim(self, check: Callable[[], object]) -> None:
         """Take the session, from whoever has it, unless `check` raises.
 
-        `check` looks at the log as it stands at the claim: the tail moves it until then.
+        `check` looks at the log as it stands at the claim, and at each further one.
 
         Raises Conflict, OutcomeUnknown, BrokerError, and what `check` does.
         """
         with self._lock:
-            check()
+            self._may_claim = check
             self._is_asked = True
             self._ownership.claim(self._log.head)
             self._produce()
@@ -244,19 +242,14 @@ class KafkaWriter:
             ownership = self._ownership
             if self._stopped or self._early is not None or ownership.phase in _DONE:
                 return False
-            overdue = now_s > self._moved_s + self._outlet.settings.read_back_s
-            doubtful = ownership.is_waiting and (overdue or self._is_doubted)
-            if doubtful and now_s > self._doubted_s + _RETRY_S:
-                self._doubted_s = self._moved_s = now_s
-                self._is_doubted = False
-                if not self._is_logged:
-                    self._is_logged = True
+            if ownership.is_waiting and self._patience.is_over(now_s):
+                if self._patience.is_first():
                     error = self._outlet.error
                     _log.warning("%r: an outcome is unknown: %s", self._log.session_id, error)
                 reach("writer.before-seal")
                 ownership.doubt()
             self._produce()
-            if now_s > self._repeated_s + _RETRY_S:
+            if now_s > self._repeated_s + RETRY_S:
                 self._repeat(now_s)
             if ownership.phase is Phase.OWNING and self._hints.is_due(now_s):
                 self._write_hint()
@@ -303,8 +296,7 @@ class KafkaWriter:
         ownership = self._ownership
         before = ownership.phase
         ownership.accepted(commit, self._log.head)
-        self._moved_s = time.monotonic()
-        self._is_doubted = self._is_logged = False
+        self._patience.answered(time.monotonic())
         self._refusal = None
         head = self._log.head
         if ownership.phase is Phase.LOST or not ownership.is_waiting:
@@ -329,8 +321,15 @@ class KafkaWriter:
 
     def _produce(self) -> None:
         """Hand over what is due, in order, as far as the producer has room."""
+        if self._ownership.phase is Phase.CLAIMING:
+            try:
+                self._may_claim()
+            except TurnlogError as error:
+                self._failure = error
+                self._moved.notify_all()
+                return
         if not self._ownership.is_waiting:
-            self._moved_s = time.monotonic()  # the wait for an answer begins
+            self._patience.begin(time.monotonic())
         self._unsent += self._ownership.due()
         while self._unsent:
             commit = self._unsent[0]
@@ -365,7 +364,7 @@ class KafkaWriter:
             # Waiting does not mend a refusal: callers hear of it, the writer tries again.
             self._refusal = error
         if self._ownership.is_waiting:
-            self._is_doubted = True
+            self._patience.doubt()
         self._moved.notify_all()
 
     def _write_hint(self) -> None:
