@@ -279,7 +279,7 @@ def text_delta(text: str) -> Value:
 
 def run_of(event: Event) -> ChunkRun:
     assert event.chunk is not None
-    return ChunkRun(event.chunk.head, event.seq, event.time_ms, event.chunk.text)
+    return ChunkRun(event.chunk.run_key, event.seq, event.time_ms, event.chunk.text)
 
 
 @pytest.mark.parametrize(

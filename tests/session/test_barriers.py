@@ -179,6 +179,53 @@ def test_a_flush_whose_time_is_up_leaves_the_outcome_open_and_the_next_one_answe
     store.close()
 
 
+def in_barrier(session: Session, request: Request, barrier: str) -> None:
+    """Go through one that has 0.05 s."""
+    if barrier == "model_call":
+        entered: Any = session.model_call(request, timeout_s=0.05)
+    elif barrier == "tool_call":
+        entered = session.tool_call(1, 1, "c", "t", "{}", timeout_s=0.05)
+    else:
+        entered = session.step(1, 2, timeout_s=0.05)
+    with entered:
+        pytest.fail("the body ran")
+
+
+def in_twin(session: Session, request: Request, barrier: str) -> None:
+    async def go() -> None:
+        if barrier == "model_call":
+            entered: Any = session.amodel_call(request, timeout_s=0.05)
+        elif barrier == "tool_call":
+            entered = session.atool_call(1, 1, "c", "t", "{}", timeout_s=0.05)
+        else:
+            entered = session.astep(1, 2, timeout_s=0.05)
+        async with entered:
+            pytest.fail("the body ran")
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("barrier", ["model_call", "tool_call", "step"])
+@pytest.mark.parametrize("go_in", [in_barrier, in_twin])
+def test_a_barrier_waits_no_longer_than_it_is_told_and_its_body_does_not_run(
+    barrier: str, go_in: Callable[[Session, Request, str], None]
+) -> None:
+    logs = UnreliableLogStore()
+    store = SessionStore(logs, window_s=0.001)
+    session = ready_for_a_call(store)
+    session.flush()
+    logs.writing.clear()
+    logs.gate.clear()
+    say(session, "u1")
+    assert logs.writing.wait(WITHIN_S)  # the window's thread is in the middle of a write
+    begun_s = time.monotonic()
+    with pytest.raises(OutcomeUnknown):
+        go_in(session, session.request(), barrier)
+    assert time.monotonic() - begun_s < WITHIN_S
+    logs.gate.set()
+    store.close()
+
+
 def test_an_event_appended_while_a_flush_writes_is_written_by_the_window() -> None:
     logs = UnreliableLogStore()
     store = SessionStore(logs, window_s=0.01)

@@ -70,11 +70,6 @@ class Ownership:
         self.acknowledged: Head | None = None
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nothing waits for an answer or to be sent."""
-        return not (self._in_flight or self._waiting or self._marks)
-
-    @property
     def is_waiting(self) -> bool:
         """Whether something was produced whose outcome is not known yet."""
         return bool(self._in_flight or self._marks)

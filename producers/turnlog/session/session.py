@@ -174,7 +174,7 @@ class Session(SessionCore):
         return self.change_inbox(lambda inbox: plan_claim(inbox, target))
 
     @contextmanager
-    def model_call(self, request: Request) -> Iterator[Request]:
+    def model_call(self, request: Request, *, timeout_s: float = 30.0) -> Iterator[Request]:
         """Barrier before a model request leaves: it is what the log says, and that is durable.
 
         Checked once more after the flush, for other threads may append meanwhile.
@@ -183,14 +183,21 @@ class Session(SessionCore):
         """
         self._check_request(request)
         for _ in range(_CHECK_ROUNDS):
-            head = self.flush()
+            head = self.flush(timeout_s=timeout_s)
             if self._check_request(request) <= head.next_seq:
                 break
         yield request
 
     @contextmanager
     def tool_call(
-        self, turn: int, step: int, call_id: str, name: str, arguments: str
+        self,
+        turn: int,
+        step: int,
+        call_id: str,
+        name: str,
+        arguments: str,
+        *,
+        timeout_s: float = 30.0,
     ) -> Iterator[Event]:
         """Barrier before a tool's body runs: its `tool/call` is appended and durable.
 
@@ -198,17 +205,17 @@ class Session(SessionCore):
         body then does not run.
         """
         call = self.append("tool/call", _call_data(turn, step, call_id, name, arguments))
-        self.flush()
+        self.flush(timeout_s=timeout_s)
         yield call
 
     @contextmanager
-    def step(self, turn: int, step: int) -> Iterator[Event]:
+    def step(self, turn: int, step: int, *, timeout_s: float = 30.0) -> Iterator[Event]:
         """Barrier around a step: what came before is durable, then `step/start`; `step/end` after.
 
         A body that raises leaves the step open: what comes next is the harness's to say. Raises as
         `append` and `flush`; the body then does not run.
         """
-        self.flush()
+        self.flush(timeout_s=timeout_s)
         yield self.append("step/start", {"turn": turn, "step": step})
         self.append("step/end", {"turn": turn, "step": step})
 
@@ -256,28 +263,37 @@ class Session(SessionCore):
         await asyncio.to_thread(self.detach)
 
     @asynccontextmanager
-    async def amodel_call(self, request: Request) -> AsyncIterator[Request]:
+    async def amodel_call(
+        self, request: Request, *, timeout_s: float = 30.0
+    ) -> AsyncIterator[Request]:
         """As `model_call`."""
         self._check_request(request)
         for _ in range(_CHECK_ROUNDS):
-            head = await self.aflush()
+            head = await self.aflush(timeout_s=timeout_s)
             if self._check_request(request) <= head.next_seq:
                 break
         yield request
 
     @asynccontextmanager
     async def atool_call(
-        self, turn: int, step: int, call_id: str, name: str, arguments: str
+        self,
+        turn: int,
+        step: int,
+        call_id: str,
+        name: str,
+        arguments: str,
+        *,
+        timeout_s: float = 30.0,
     ) -> AsyncIterator[Event]:
         """As `tool_call`, but waits for room. Cancelled in its flush, the call stays in the log."""
         call = await self.aappend("tool/call", _call_data(turn, step, call_id, name, arguments))
-        await self.aflush()
+        await self.aflush(timeout_s=timeout_s)
         yield call
 
     @asynccontextmanager
-    async def astep(self, turn: int, step: int) -> AsyncIterator[Event]:
+    async def astep(self, turn: int, step: int, *, timeout_s: float = 30.0) -> AsyncIterator[Event]:
         """As `step`, but waits for room. Cancelled before its body, it appends nothing."""
-        await self.aflush()
+        await self.aflush(timeout_s=timeout_s)
         yield await self.aappend("step/start", {"turn": turn, "step": step})
         await self.aappend("step/end", {"turn": turn, "step": step})
 

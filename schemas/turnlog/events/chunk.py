@@ -8,7 +8,7 @@ import msgspec
 
 from .jsontext import type_of
 
-__all__ = ["CHUNK_TYPE", "Chunk", "ChunkHead", "chunk_of"]
+__all__ = ["CHUNK_TYPE", "Chunk", "RunKey", "chunk_of"]
 
 CHUNK_TYPE = "assistant/chunk"
 
@@ -18,7 +18,7 @@ _CALL_KEYS = {"type", "index", "id", "argumentsDelta"}
 _NAMED_CALL_KEYS = _CALL_KEYS | {"name"}
 
 
-class ChunkHead(msgspec.Struct, frozen=True, gc=False):
+class RunKey(msgspec.Struct, frozen=True, gc=False):
     """What all members of a run share. Numbers are any JSON numbers; `id` and `name` of calls only.
 
     `kind` is the chunk's type; `name` is None where the chunk has no such key.
@@ -33,23 +33,23 @@ class ChunkHead(msgspec.Struct, frozen=True, gc=False):
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):
-    """One delta: the head of its run and the text that it adds; immutable."""
+    """One delta: the key of its run and the text that it adds; immutable."""
 
-    head: ChunkHead
+    run_key: RunKey
     text: str
 
     def data(self) -> dict[str, Any]:
         """The event's data as JSON, a new copy each time."""
-        head = self.head
-        chunk: dict[str, Any] = {"type": head.kind, "index": head.index}
-        if head.kind == "tool-call-delta":
-            chunk["id"] = head.id
-            if head.name is not None:
-                chunk["name"] = head.name
+        run_key = self.run_key
+        chunk: dict[str, Any] = {"type": run_key.kind, "index": run_key.index}
+        if run_key.kind == "tool-call-delta":
+            chunk["id"] = run_key.id
+            if run_key.name is not None:
+                chunk["name"] = run_key.name
             chunk["argumentsDelta"] = self.text
         else:
             chunk["text"] = self.text
-        return {"turn": head.turn, "step": head.step, "chunk": chunk}
+        return {"turn": run_key.turn, "step": run_key.step, "chunk": chunk}
 
 
 def chunk_of(data: Any) -> Chunk | None:
@@ -67,14 +67,14 @@ def chunk_of(data: Any) -> Chunk | None:
         text = chunk.get("text")
         if keys != _TEXT_KEYS or type(text) is not str:
             return None
-        return Chunk(ChunkHead(turn, step, index, kind), text)
+        return Chunk(RunKey(turn, step, index, kind), text)
     if kind == "tool-call-delta" and keys in (_CALL_KEYS, _NAMED_CALL_KEYS):
         call_id, name, text = chunk["id"], chunk.get("name"), chunk["argumentsDelta"]
         if type(call_id) is not str or type(text) is not str:
             return None
         if "name" in keys and type(name) is not str:
             return None
-        return Chunk(ChunkHead(turn, step, index, kind, call_id, name), text)
+        return Chunk(RunKey(turn, step, index, kind, call_id, name), text)
     return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from .chunk import CHUNK_TYPE, Chunk, ChunkHead
+from .chunk import CHUNK_TYPE, Chunk, RunKey
 from .event import Draft, Event
 from .gate import MAX_EVENT_BYTES, MAX_SAFE_INTEGER
 from .jsontext import type_of
@@ -60,8 +60,8 @@ def hot_chunk(data: Any, seq: int, time_ms: int) -> Event | None:
         and -MAX_SAFE_INTEGER <= index <= MAX_SAFE_INTEGER
         and len(text) <= _SMALL_TEXT
     ):
-        head = ChunkHead(turn, step, index, kind)
-        return Event(CHUNK_TYPE, seq, time_ms, False, None, None, Chunk(head, text))
+        run_key = RunKey(turn, step, index, kind)
+        return Event(CHUNK_TYPE, seq, time_ms, False, None, None, Chunk(run_key, text))
     return None
 
 
@@ -84,7 +84,7 @@ def hot_chunks(drafts: Sequence[Draft], seq: int, now_ms: int) -> list[Event] | 
     columns = _columns(datas)
     if columns is None:
         return None
-    heads, texts = columns
+    run_keys, texts = columns
     if _all(times, _NONE):
         times = (now_ms,) * len(times)
     elif not _distinct(times, -MAX_SAFE_INTEGER):
@@ -98,13 +98,13 @@ def hot_chunks(drafts: Sequence[Draft], seq: int, now_ms: int) -> list[Event] | 
             repeat(False),
             repeat(None),
             repeat(None),
-            map(Chunk, heads, texts),
+            map(Chunk, run_keys, texts),
         )
     )
 
 
-def _columns(datas: Sequence[dict[Any, Any]]) -> tuple[Iterable[ChunkHead], list[str]] | None:
-    """The heads and the texts of data that are all plain deltas, else None."""
+def _columns(datas: Sequence[dict[Any, Any]]) -> tuple[Iterable[RunKey], list[str]] | None:
+    """The run keys and the texts of data that are all plain deltas, else None."""
     try:
         # orjson takes no key but an exact str, and finds out faster than a look at each of them.
         orjson.dumps(datas, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
@@ -129,10 +129,10 @@ def _columns(datas: Sequence[dict[Any, Any]]) -> tuple[Iterable[ChunkHead], list
     if not (kind_set <= _KINDS and turn_set and step_set and index_set):
         return None
     if len(turn_set) == len(step_set) == len(kind_set) == 1:
-        of_index = {index: ChunkHead(turns[0], steps[0], index, kinds[0]) for index in index_set}
+        of_index = {index: RunKey(turns[0], steps[0], index, kinds[0]) for index in index_set}
         return map(of_index.__getitem__, indexes), texts
     keys = list(zip(turns, steps, indexes, kinds, strict=True))
-    of_key = {key: ChunkHead(*key) for key in set(keys)}
+    of_key = {key: RunKey(*key) for key in set(keys)}
     return map(of_key.__getitem__, keys), texts
 
 

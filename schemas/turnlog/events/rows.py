@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .chunk import CHUNK_TYPE, Chunk, ChunkHead
+from .chunk import CHUNK_TYPE, Chunk, RunKey
 from .errors import BadRow, BrokenLog, NotLossless
 from .event import Event, event_of_value
 from .gate import MAX_SAFE_INTEGER, is_integer, is_seq, stored_copy
@@ -71,15 +71,15 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChunkRun:
-    """A growing run of delta chunks of one head, from which its rows are made.
+    """A growing run of delta chunks of one key, from which its rows are made.
 
     Mutable and cheap to add to; `rows` may be asked for at any time and changes nothing.
     """
 
-    __slots__ = ("gaps", "head", "last_time_ms", "next_seq", "seq0", "texts", "time0_ms")
+    __slots__ = ("gaps", "last_time_ms", "next_seq", "run_key", "seq0", "texts", "time0_ms")
 
-    def __init__(self, head: ChunkHead, seq: int, time_ms: int, text: str) -> None:
-        self.head = head
+    def __init__(self, run_key: RunKey, seq: int, time_ms: int, text: str) -> None:
+        self.run_key = run_key
         self.seq0 = seq
         self.time0_ms = time_ms
         self.next_seq = seq + 1
@@ -90,7 +90,7 @@ class ChunkRun:
     def take(self, event: Event) -> bool:
         """Add an event where it goes on the run, and tell whether it did."""
         chunk, time_ms = event.chunk, event.time_ms
-        if chunk is None or event.seq != self.next_seq or chunk.head != self.head:
+        if chunk is None or event.seq != self.next_seq or chunk.run_key != self.run_key:
             return False
         gap = time_ms - self.last_time_ms
         if not -MAX_SAFE_INTEGER <= gap <= MAX_SAFE_INTEGER:
@@ -103,7 +103,7 @@ class ChunkRun:
 
     def take_from(self, events: Sequence[Event], start: int) -> int:
         """Add the events from index `start` on as far as they go; gives where that ends."""
-        head, next_seq, last_time_ms = self.head, self.next_seq, self.last_time_ms
+        run_key, next_seq, last_time_ms = self.run_key, self.next_seq, self.last_time_ms
         texts, gaps = self.texts, self.gaps
         index = start
         for index in range(start, len(events)):
@@ -111,7 +111,7 @@ class ChunkRun:
             chunk, time_ms = event.chunk, event.time_ms
             if chunk is None or event.seq != next_seq:
                 break
-            if chunk.head is not head and chunk.head != head:
+            if chunk.run_key is not run_key and chunk.run_key != run_key:
                 break
             gap = time_ms - last_time_ms
             if not -MAX_SAFE_INTEGER <= gap <= MAX_SAFE_INTEGER:
@@ -132,20 +132,20 @@ class ChunkRun:
             times = accumulate(self.gaps, initial=self.time0_ms)
             return [
                 _row_of_event(
-                    Event(CHUNK_TYPE, self.seq0 + k, time_ms, chunk=Chunk(self.head, text))
+                    Event(CHUNK_TYPE, self.seq0 + k, time_ms, chunk=Chunk(self.run_key, text))
                 )
                 for k, (time_ms, text) in enumerate(zip(times, self.texts, strict=True))
             ]
-        head = self.head
-        data: dict[str, Any] = {"turn": head.turn, "step": head.step, "index": head.index}
-        if head.id is not None:
-            data["id"] = head.id
-            if head.name is not None:
-                data["name"] = head.name
+        run_key = self.run_key
+        data: dict[str, Any] = {"turn": run_key.turn, "step": run_key.step, "index": run_key.index}
+        if run_key.id is not None:
+            data["id"] = run_key.id
+            if run_key.name is not None:
+                data["name"] = run_key.name
         data["dt"] = self.gaps
-        data["texts" if head.id is None else "args"] = self.texts
+        data["texts" if run_key.id is None else "args"] = self.texts
         value = {
-            "type": _ROW_TYPE[head.kind],
+            "type": _ROW_TYPE[run_key.kind],
             "seq0": self.seq0,
             "time0": self.time0_ms,
             "data": data,
@@ -208,7 +208,7 @@ def pack(events: Iterable[Event]) -> Iterator[Row]:
             yield from run.rows()
             run = None
         if event.chunk is not None:
-            run = ChunkRun(event.chunk.head, event.seq, event.time_ms, event.chunk.text)
+            run = ChunkRun(event.chunk.run_key, event.seq, event.time_ms, event.chunk.text)
         else:
             yield _row_of_event(event)
     if run is not None:
@@ -240,11 +240,11 @@ def _members(value: dict[str, Any]) -> list[Event]:
     data = value["data"]
     kind = _KIND[value["type"]]
     call_id = data.get("id")
-    head = ChunkHead(data["turn"], data["step"], data["index"], kind, call_id, data.get("name"))
+    run_key = RunKey(data["turn"], data["step"], data["index"], kind, call_id, data.get("name"))
     times = accumulate(map(int, data["dt"]), initial=int(value["time0"]))
     texts = data["texts" if call_id is None else "args"]
     return [
-        Event(CHUNK_TYPE, seq, time_ms, chunk=Chunk(head, text))
+        Event(CHUNK_TYPE, seq, time_ms, chunk=Chunk(run_key, text))
         for seq, (time_ms, text) in enumerate(zip(times, texts, strict=True), int(value["seq0"]))
     ]
 

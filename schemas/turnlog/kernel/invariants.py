@@ -136,7 +136,7 @@ class InvariantFold:
 
     def _relate(self, event: Event, relation: Relation) -> tuple[str, str] | None:
         if event.chunk is not None:
-            return self._numbers_fault(relation, event.chunk.head.turn, event.chunk.head.step)
+            return self._numbers_fault(relation, event.chunk.run_key.turn, event.chunk.run_key.step)
         if relation.move is Move.SETTLE and not event.appends:
             relation = IN_SOME_TURN
         data = data_of(event)

@@ -86,7 +86,7 @@ class RowLog:
                 return
             self.end_run()
         if chunk is not None:
-            self._run = ChunkRun(chunk.head, event.seq, event.time_ms, chunk.text)
+            self._run = ChunkRun(chunk.run_key, event.seq, event.time_ms, chunk.text)
             self._room = _RUN_ROOM - len(chunk.text) - _MEMBER_COST
         else:
             self._rows.append(Row(event.text, event.seq))

@@ -73,7 +73,7 @@ class AttemptTracker:
 
     def _chunk(self, event: Event, data: Any) -> list[OpenAttempt]:
         chunk = event.chunk
-        turn, step = _step_of(data) if chunk is None else (chunk.head.turn, chunk.head.step)
+        turn, step = _step_of(data) if chunk is None else (chunk.run_key.turn, chunk.run_key.step)
         attempt = self.open
         if attempt is not None and attempt.turn == turn and attempt.step == step:
             attempt.add_chunk(event, data)

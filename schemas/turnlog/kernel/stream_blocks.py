@@ -80,8 +80,8 @@ class BlockList:
 
     def add_delta(self, chunk: Chunk) -> None:
         """Add a delta."""
-        head = chunk.head
-        self._grow(head.index, _KINDS[head.kind], head.id, head.name, chunk.text)
+        key = chunk.run_key
+        self._grow(key.index, _KINDS[key.kind], key.id, key.name, chunk.text)
 
     def add(self, chunk: Any) -> None:
         """Add any stored chunk; what is malformed or unknown adds nothing."""

@@ -36,7 +36,7 @@ def write_alone(world: World, state: State, process: int, session: int) -> int:
         side = world.sides[number]
         writes = side.ownership.phase in (Phase.OWNING, Phase.SEALING)
         if wanted is not None and wanted not in side.unanswered:
-            if not side.ownership.is_idle:
+            if side.ownership.is_waiting:
                 raise Violation("all is answered, and something waits")
             state = world.release(state, process, session)
         elif wanted is None and writes and side.next_seq is not None:

@@ -101,7 +101,7 @@ class Walk:
         elif kind == "doubt" and side.ownership.is_waiting:
             side.ownership.doubt()
             self._after(process, side, side.acknowledged_seq)
-        elif kind == "release" and side.ownership.is_idle:
+        elif kind == "release" and not side.ownership.is_waiting:
             side.ownership.release()
             self._after(process, side, side.acknowledged_seq)
         elif kind == "abandon":

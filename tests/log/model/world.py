@@ -215,7 +215,7 @@ class World:
                 yield _APPENDS, session
             if ownership.is_waiting:
                 yield _DOUBTS, session
-            if ownership.phase is Phase.OWNING and ownership.is_idle:
+            if ownership.phase is Phase.OWNING and not ownership.is_waiting:
                 yield _RELEASES, session
 
     def _side(self, state: State, index: int, session: int) -> int:
