@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable
-from typing import Any
 
 from .safe_text import safe
 
-__all__ = ["columns", "content_text", "heading", "one_line", "say", "shortened"]
+__all__ = ["columns", "heading", "one_line", "say", "shortened"]
 
 _MARGIN = "  "
 _LABEL = 10
@@ -58,19 +56,3 @@ def shortened(text: str, width: int) -> str:
 def _start(label: str, of: str, label_width: int) -> str:
     second = f"{of:<{_LABEL}} " if of else ""
     return f"{_MARGIN}{safe(label):<{label_width}} {second}"
-
-
-def content_text(content: Iterable[Any]) -> str:
-    """Say the blocks of a message as one text."""
-    parts = []
-    for block in content:
-        kind = block.get("type")
-        if kind == "text":
-            parts.append(block["text"])
-        elif kind == "tool-call":
-            parts.append(f"[calls {block['name']} {block['arguments']}]")
-        elif kind == "tool-result":
-            parts.append(f"[result] {content_text(block['content'])}")
-        else:
-            parts.append(f"[{kind}]")
-    return " ".join(parts)

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from turnlog.events import Event
-from turnlog.kernel import (
-    Item,
-    LineageMarker,
-    Log,
-    MessageItem,
-    ReplaceMarker,
-    Request,
-    StreamAttempt,
-    ToolCard,
-    TurnEnd,
-    request_at,
-    trace_session,
-    transcript,
-)
-from turnlog.kernel.tool_card import ToolState
+from turnlog.kernel import Log, Request, request_at, trace_session, transcript
 
-from .demo_text import content_text, one_line, say
+from .demo_text import one_line, say
+from .item_text import content_text, item_text, span_text
 
 __all__ = [
     "show_lineage",
@@ -37,9 +24,8 @@ _SEQS = 7
 def show_transcript(log: Log, start: int = 0) -> None:
     """Print the items anchored from `start` on, with their seqs."""
     for item in transcript(log, start):
-        seqs = ",".join(_span(first, last) for first, last in item.spans)
-        of, text = _item_text(item)
-        say(seqs, text, of=of, label_width=_SEQS)
+        of, text = item_text(item)
+        say(span_text(item.spans), text, of=of, label_width=_SEQS)
 
 
 def show_requests(log: Log, *, since_step: tuple[int, int] | None = None) -> None:
@@ -111,30 +97,3 @@ def _show_request(place: str, request: Request, before: Request | None) -> None:
     for index, message in enumerate(request.messages[kept:], start=kept + 1):
         text = content_text(message["content"])
         one_line(f"{index:>5}", text, of=message["role"], label_width=5)
-
-
-def _span(first: int, end: int) -> str:
-    return f"{first}" if end - first == 1 else f"{first}-{end - 1}"
-
-
-def _item_text(item: Item) -> tuple[str, str]:
-    """Who or what an item is of, and what it says."""
-    if isinstance(item, MessageItem):
-        return item.role, content_text(b for b in item.content if b.get("type") != "tool-call")
-    if isinstance(item, ToolCard):
-        asked = item.asked or item.began
-        name = "?" if asked is None else f"{asked.name} {asked.arguments}"
-        said = item.result is not None and item.state in {ToolState.RESULT, ToolState.ERROR}
-        outcome = f": {content_text(item.result.content)}" if said and item.result else ""
-        return "tool", f"{name} -> {item.state.value}{outcome}"
-    if isinstance(item, StreamAttempt):
-        chunks = sum(len(block.texts) for block in item.blocks)
-        ended = "still open" if item.end is None else f"ended by its {item.end.value}"
-        return "stream", f"{chunks} chunks, {ended}"
-    if isinstance(item, ReplaceMarker):
-        return "compaction", f"{len(item.shadowed)} messages -> {content_text(item.content)}"
-    if isinstance(item, TurnEnd):
-        return "turn end", f"turn {item.turn:g}, {item.reason_kind}"
-    if isinstance(item, LineageMarker):
-        return "inherited", f"all before, from {item.parent_session}"
-    raise TypeError(f"no text for {type(item).__name__}")

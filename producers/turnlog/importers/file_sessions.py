@@ -5,39 +5,86 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from turnlog.events.errors import UnknownSession
-from turnlog.events.jsonl import read_jsonl
+from turnlog.events.errors import MissingField, TurnlogError, UnknownSession
+from turnlog.events.header import check_session_id
 from turnlog.kernel.log import Log
+from turnlog.kernel.restore import restore
+from turnlog.kernel.title import title
 from turnlog.session.ports import SessionInfo
 
-__all__ = ["FileSessions"]
+from .errors import FileUnreadable
+from .strict import open_strict, read_header
+
+__all__ = ["SUFFIXES", "FileSessions", "session_files"]
+
+SUFFIXES = (".jsonl", ".jsonl.zst", ".jsonl.zstd")
+"""What names of session files in a folder end in."""
+
+
+def session_files(path: Path) -> list[Path]:
+    """Give the session files below a folder, by name, or the file that is named itself.
+
+    Raises FileUnreadable.
+    """
+    if path.is_dir():
+        return sorted(each for each in path.rglob("*") if each.name.endswith(SUFFIXES))
+    if not path.exists():
+        raise FileUnreadable(path, "no such file or folder")
+    return [path]
 
 
 class FileSessions:
-    """Reads sessions of JSONL files; never writes. Raises DataError."""
+    """Reads the sessions of JSONL files, each strictly; never writes.
+
+    A file that is refused hides no other one: `faults` says of the last listing what was refused.
+    Raises FileUnreadable.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._files = session_files(path)
+        self._places: dict[str, Path] | None = None
+        self.faults: list[TurnlogError] = []
 
     def read(self, id: str) -> Log:
-        """Read a session. Raises UnknownSession, DamagedFile."""
-        for path in self._files():
-            with path.open("rb") as file:
-                header, rows = read_jsonl(file)
-                if header.id == id:
-                    return Log(header, tuple(rows))
-        raise UnknownSession(id)
+        """Read a session. Raises BadSessionId, UnknownSession, FileRefused, RestoreRefused."""
+        check_session_id(id)
+        if self._places is None:
+            self._places = self._found()
+        path = self._places.get(id)
+        if path is None:
+            raise self.faults[0] if len(self._files) == 1 and self.faults else UnknownSession(id)
+        return _read(path)
 
     def sessions(self) -> Iterator[SessionInfo]:
         """The sessions, in the order of their files."""
-        for path in self._files():
-            with path.open("rb") as file:
-                header, rows = read_jsonl(file)
-                log = Log(header, tuple(rows))
-            yield SessionInfo(header.id, header, log.next_seq, released=True)
+        self.faults = []
+        for path in self._files:
+            try:
+                log = _read(path)
+            except TurnlogError as error:
+                self.faults.append(error)
+                continue
+            yield SessionInfo(log.header.id, log.header, log.next_seq, True, _title(log))
 
-    def _files(self) -> Iterator[Path]:
-        if self._path.is_dir():
-            yield from sorted(self._path.rglob("*.jsonl"))
-        else:
-            yield self._path
+    def _found(self) -> dict[str, Path]:
+        """The file of each session; of several with one id the first."""
+        places: dict[str, Path] = {}
+        for path in self._files:
+            try:
+                places.setdefault(read_header(path).id, path)
+            except TurnlogError as error:
+                self.faults.append(error)
+        return places
+
+
+def _read(path: Path) -> Log:
+    with open_strict(path) as (header, rows):
+        restored = restore(header, rows)
+    return Log(restored.header, restored.rows.rows())
+
+
+def _title(log: Log) -> str | None:
+    try:
+        return title(log)
+    except MissingField:
+        return None

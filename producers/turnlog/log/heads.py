@@ -13,7 +13,7 @@ from turnlog.kernel.ledger import session_of
 
 from .messages import Record
 from .partitioner import partition_of
-from .reader import high_watermark, partition_count, partition_offsets
+from .reader import partition_count, partition_offsets, topic_ends
 from .settings import KafkaSettings
 from .tail import Sink, Tail
 
@@ -57,6 +57,7 @@ class Heads:
         self._admin = admin
         self._tail = tail
         self._partitions = partition_count(admin, self._topic)
+        self._ends = topic_ends(admin, self._topic)
         self._hints = [_Hints() for _ in range(self._partitions)]
 
     @property
@@ -95,7 +96,7 @@ class Heads:
             every = range(self._partitions)
             starts = partition_offsets(self._admin, self._topic, every, OffsetSpec.earliest())
             self._tail.follow(self._topic, starts, self._hints)
-        end = high_watermark(self._admin, self._topic, partition)
+        end = self._ends.high_watermark(partition)
         self._tail.wait_until(self._topic, partition, end, _TIMEOUT_S)
         error = self._hints[partition].error
         if error is not None:

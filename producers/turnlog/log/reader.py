@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from turnlog.events.errors import BrokerUnavailable
 
 from .clients import consumer_client
+from .ends import Ends
 from .faults import ClientFaults
 from .messages import Record, fault_of, poll_messages, read_message
 from .settings import KafkaSettings
@@ -182,6 +183,11 @@ def partition_ends(admin: AdminClient, topic: str, partition: int) -> tuple[int,
 def high_watermark(admin: AdminClient, topic: str, partition: int) -> int:
     """The offset behind the last readable record of a partition. Raises BrokerError."""
     return partition_offsets(admin, topic, [partition], OffsetSpec.latest())[partition]
+
+
+def topic_ends(admin: AdminClient, topic: str) -> Ends:
+    """The ends of a topic's partitions, for many who ask at once."""
+    return Ends(lambda wanted: partition_offsets(admin, topic, wanted, OffsetSpec.latest()))
 
 
 def partition_offsets(

@@ -10,7 +10,7 @@ from turnlog.events.hint import Hint
 from .clients import CONNECT_S, admin_client
 from .heads import Heads
 from .partitioner import partition_of
-from .reader import ReaderPool, cluster_id, high_watermark, partition_count, partition_offsets
+from .reader import ReaderPool, cluster_id, partition_count, partition_offsets, topic_ends
 from .session_log import SessionLog
 from .settings import KafkaSettings
 from .tail import Tail
@@ -35,6 +35,7 @@ class SessionReader:
         self._readers = ReaderPool(settings)
         self._own_tail: Tail | None = None
         self.partitions = partition_count(admin, self._topic)
+        self.ends = topic_ends(admin, self._topic)
 
     @classmethod
     def connect(cls, settings: KafkaSettings) -> SessionReader:
@@ -52,7 +53,7 @@ class SessionReader:
         """
         partition = partition_of(id, self.partitions)
         if end is None:
-            end = high_watermark(self._admin, self._topic, partition)
+            end = self.ends.high_watermark(partition)
         hint = self.heads.lookup(id)
         if hint is not None and hint.first_offset <= end:
             log = self._read(id, partition, hint.first_offset, end)

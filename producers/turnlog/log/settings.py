@@ -59,8 +59,9 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `layout` is the partition layout in which new sessions are born, and `home_partitions` those of
     its partitions that new ids are minted for; None means all. `read_back_s` is the time after
-    which the outcome of a commit that was not read back is taken to be unknown. Secrets in `client`
-    don't show in `repr`.
+    which the outcome of a commit that was not read back is taken to be unknown. `writer_info` is
+    what the records that open, claim and release a session say of who wrote them, beside service,
+    host, process and version. Secrets in `client` don't show in `repr`.
     """
 
     bootstrap: str
@@ -68,6 +69,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
     layout: int = 0
     home_partitions: tuple[int, ...] | None = None
     read_back_s: float = 30.0
+    writer_info: Mapping[str, str] = {}
     client: Mapping[str, Any] = {}
 
     @property

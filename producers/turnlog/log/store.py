@@ -34,7 +34,6 @@ from .outlet import Outlet
 from .partitioner import partition_of
 from .reader import (
     cluster_id,
-    high_watermark,
     partition_count,
 )
 from .session_log import SessionLog
@@ -60,7 +59,7 @@ class KafkaLogStore:
         self._settings = settings
         self._topic = settings.events_topic
         self._writer = uuid.uuid4().hex
-        self._writer_info = default_writer_info()
+        self._writer_info = {**default_writer_info(), **settings.writer_info}
         self._admin = admin_client(settings, CONNECT_S)
         self._partitions = _check_layout(settings, self._admin)
         self._home = _home(settings, self._partitions)
@@ -104,7 +103,7 @@ class KafkaLogStore:
         """
         id = header.id
         partition = partition_of(id, self._partitions)
-        end = high_watermark(self._admin, self._topic, partition)
+        end = self._sessions.ends.high_watermark(partition)
         # An id that was minted here can't stand in the log yet.
         hint = None if id in self._minted else self._heads.lookup(id)
         if hint is None:
@@ -116,7 +115,7 @@ class KafkaLogStore:
                 encode_hint(hint),
             )
             self._minted.discard(id)
-        writer = self._follow(id, hint)
+        writer = self._follow(id, hint, end)
         try:
             log = writer.log
 
@@ -142,7 +141,9 @@ class KafkaLogStore:
 
         Raises UnknownSession, OwnedElsewhere, Conflict, OutcomeUnknown, BrokenLog, BrokerError.
         """
-        writer = self._follow(id, self._heads.lookup(id))
+        hint = self._heads.lookup(id)
+        end = self._sessions.ends.high_watermark(partition_of(id, self._partitions))
+        writer = self._follow(id, hint, end)
         try:
             log = writer.log
             if not log.is_born:
@@ -180,10 +181,9 @@ class KafkaLogStore:
     def _place(self, partition: int) -> Place:
         return Place(self._cluster_id, self._settings.layout, partition)
 
-    def _follow(self, id: str, hint: Hint | None) -> KafkaWriter:
-        """Read a session to the high watermark and follow it from there on."""
+    def _follow(self, id: str, hint: Hint | None, end: int) -> KafkaWriter:
+        """Read a session to this end of its partition at least, and follow it from there on."""
         partition = partition_of(id, self._partitions)
-        end = high_watermark(self._admin, self._topic, partition)
         if hint is not None and hint.first_offset <= end:
             writer = self._caught_up(id, partition, hint.first_offset, end)
             if is_true(hint, writer.log, end):
