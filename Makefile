@@ -10,6 +10,7 @@
 #   format        rewrite the source as lint wants it
 #   bench, soak   measurements (ONLY=name runs one) and long kill and fuzz runs (N=2 doubles them)
 #   mutation      mutants of the kernel against its tests (ONLY=module, or module:line)
+#   reference     write docs/cli.md anew from the commands' help
 #   constraints   take the versions in .venv as the known good ones
 #   clean         remove all that these targets made, .venv included
 
@@ -52,6 +53,11 @@ constraints: $(INSTALLED)
 .PHONY: demo
 demo: $(INSTALLED)
 	$(PY) -m turnlog.cli demo
+
+# The page of the commands, from their help.
+.PHONY: reference
+reference: $(INSTALLED)
+	$(PY) -m tests.docs.cli_reference
 
 .PHONY: lint
 lint: $(INSTALLED)

@@ -12,7 +12,6 @@ __all__ = ["app"]
 app = typer.Typer(
     help="The session event log of AI agents, on Kafka.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     # Plain: the other modes break the lines where the docstring does, not where the terminal ends.
     rich_markup_mode=None,

@@ -51,8 +51,8 @@ class Run:
         self.namespace = namespace
         self.out = Output(as_json=as_json)
         self._bootstrap = bootstrap
+        self.source = source
         self._client_config = client_config
-        self._source = source
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -87,8 +87,11 @@ class Run:
 
         Raises BrokerError, DataError.
         """
-        if self._source is not None:
-            yield FileSessions(self._source)
+        if self.source is not None:
+            files = FileSessions(self.source)
+            yield files
+            for fault in files.faults:
+                self.out.note(f"left out: {fault}", style="yellow")
             return
         with KafkaReader(self.settings()) as reader:
             yield reader

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from turnlog.events import Commit, Kind, Row, check_body, commit_hash, encode_commit
+from turnlog.events import Commit, Kind, Row, check_body, commit_hash
 from turnlog.kernel import Ledger, Log, VerdictKind, request_at, view_breaches
 from turnlog.kernel.verify import UNSEEN, SessionReport, verify
 from turnlog.log import KafkaSettings, LogRecord, PartitionLog, partition_of
@@ -94,8 +94,7 @@ def check_child(child: Evidence, parent: Evidence) -> Check:
 
 
 def _report(evidence: Evidence) -> SessionReport | None:
-    key = evidence.session_id.encode()
-    records = ((key, encode_commit(commit)) for commit in evidence.commits)
+    records = ((record.key, record.value) for record in evidence.records)
     return verify(records, evidence.namespace).sessions.get(evidence.session_id)
 
 

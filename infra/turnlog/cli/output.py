@@ -80,6 +80,11 @@ class Output:
             text = _fit(text.replace("\n", " ").replace("\t", " "), self.width).rstrip()
         self._print(self._console, self._out, text, style)
 
+    def part(self, text: str) -> None:
+        """Print a part of a line, as it comes."""
+        self._out.write(safe(text))
+        self._out.flush()
+
     def note(self, text: str, *, style: str = "") -> None:
         """Say something beside the results, on standard error."""
         self._print(self._errors, self._errors.file, safe(text), style)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from turnlog.events.errors import MissingField, TurnlogError, UnknownSession
+from turnlog.events.errors import MissingField, RestoreRefused, TurnlogError, UnknownSession
 from turnlog.events.header import check_session_id
 from turnlog.kernel.log import Log
 from turnlog.kernel.restore import restore
 from turnlog.kernel.title import title
 from turnlog.session.ports import SessionInfo
 
-from .errors import FileUnreadable
+from .errors import FileRefused, FileUnreadable
 from .strict import open_strict, read_header
 
 __all__ = ["SUFFIXES", "FileSessions", "session_files"]
@@ -46,7 +46,7 @@ class FileSessions:
         self.faults: list[TurnlogError] = []
 
     def read(self, id: str) -> Log:
-        """Read a session. Raises BadSessionId, UnknownSession, FileRefused, RestoreRefused."""
+        """Read a session. Raises BadSessionId, UnknownSession, FileRefused."""
         check_session_id(id)
         if self._places is None:
             self._places = self._found()
@@ -79,7 +79,10 @@ class FileSessions:
 
 def _read(path: Path) -> Log:
     with open_strict(path) as (header, rows):
-        restored = restore(header, rows)
+        try:
+            restored = restore(header, rows)
+        except RestoreRefused as error:
+            raise FileRefused(path, str(error)) from error
     return Log(restored.header, restored.rows.rows())
 
 

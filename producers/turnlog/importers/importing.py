@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from enum import StrEnum
 from pathlib import Path
@@ -110,7 +110,7 @@ def import_files(
     *,
     prefix_store: SessionStore | None = None,
     parallel: int = PARALLEL,
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Import files, several at once; gives their outcomes as they come.
 
     Of a damaged file the sound prefix goes to `prefix_store`, where there is one. Ended early, no

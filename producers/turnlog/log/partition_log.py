@@ -52,6 +52,8 @@ class LogRecord(NamedTuple):
     partition: int
     offset: int
     time_ms: int
+    key: bytes | None
+    value: bytes | None
     verdict: Verdict
 
 
@@ -118,7 +120,8 @@ class PartitionLog:
             if learn and verdict.kind is VerdictKind.UNPROVEN and verdict.session_id is not None:
                 self._learn(verdict.session_id, record.offset)
                 verdict = self._ledger.fold(record.key, record.value)
-            found.append(LogRecord(self._partition, record.offset, record.time_ms, verdict))
+            offset, key, value, time_ms = record
+            found.append(LogRecord(self._partition, offset, time_ms, key, value, verdict))
         return found
 
     def learn(self, session_id: str) -> None:

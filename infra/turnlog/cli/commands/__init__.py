@@ -1,5 +1,39 @@
 """The commands; importing this package adds them all to the application."""
 
-from . import demo, diff, lineage, messages, sessions, show, trace
+from . import (
+    append,
+    demo,
+    diff,
+    doctor,
+    exporting,
+    fork,
+    importing,
+    lineage,
+    messages,
+    replay,
+    sessions,
+    show,
+    status,
+    trace,
+    up,
+    verify,
+)
 
-__all__ = ["demo", "diff", "lineage", "messages", "sessions", "show", "trace"]
+__all__ = [
+    "append",
+    "demo",
+    "diff",
+    "doctor",
+    "exporting",
+    "fork",
+    "importing",
+    "lineage",
+    "messages",
+    "replay",
+    "sessions",
+    "show",
+    "status",
+    "trace",
+    "up",
+    "verify",
+]
