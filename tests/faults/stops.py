@@ -32,7 +32,8 @@ _BATCH = 25
 _RATE_BATCH = 10
 """Take-overs in one namespace: a log at full rate grows."""
 
-_ASK_BATCH = 100
+_MOST_EVENTS = 2_000_000
+_ASK_BATCH = 50
 """Requests for one session, which grows meanwhile."""
 
 _LAST_PASS = 20
@@ -139,7 +140,9 @@ def append_at_full_rate(plan: Plan) -> None:
         diary.write("created", id)
         accepted: list[str] = []
         try:
-            while len(accepted) < 1_000_000:
+            while True:
+                # Who comes to its end would release the session, and anyone could have it then.
+                assert len(accepted) < _MOST_EVENTS, "nobody took the session over"
                 tokens = [f"{id}:{len(accepted)}:{each}" for each in range(20)]
                 events = session.append_all([chunk(token) for token in tokens])
                 accepted += tokens
