@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import importlib.metadata
-import socket
 from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.cli.command import turnlog
+from turnlog.cli import commands as _commands  # noqa: F401 - adds the commands
+from turnlog.cli.app import app
 from turnlog.cli.cluster import reach
 from turnlog.cli.exit_codes import EXIT_CODES
 from turnlog.events import BrokerError, BrokerUnavailable, CallerError
 
-COMMANDS = [[], ["demo"], ["demo-process"]]
+NAMES = sorted(
+    each.name or (each.callback.__name__ if each.callback else "")
+    for each in app.registered_commands
+)
+COMMANDS = [[], *([name.replace("_", "-")] for name in NAMES)]
 
 
-@pytest.fixture
-def dead_address() -> str:
-    """An address where nothing listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{held.getsockname()[1]}"
+def help_of(command: list[str], option: str = "--help") -> str:
+    """What a command says of itself, run in this process: there are many."""
+    arguments = [*command, option]
+    done = CliRunner().invoke(app, arguments, prog_name="turnlog", env={"COLUMNS": "80"})
+    assert done.exit_code == 0
+    return done.stdout
 
 
 def test_the_version_is_the_distributions() -> None:
@@ -33,14 +39,18 @@ def test_the_version_is_the_distributions() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_help_is_asked_for_in_short_and_in_long(command: list[str]) -> None:
-    short, long = turnlog(*command, "-h"), turnlog(*command, "--help")
-    assert short.returncode == long.returncode == 0
-    assert short.stdout == long.stdout
-    assert short.stdout.startswith(" ".join(["Usage: turnlog", *command]))
+    short, long = help_of(command, "-h"), help_of(command)
+    assert short == long
+    assert short.startswith(" ".join(["Usage: turnlog", *command]))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_overflows_no_line(command: list[str]) -> None:
+    assert max(map(len, help_of(command).splitlines())) <= 80
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", [[], ["demo"], ["append"]], ids=" ".join)
 def test_help_fills_the_terminals_lines_and_overflows_none(
     command: list[str], columns: int
 ) -> None:
@@ -51,6 +61,16 @@ def test_help_fills_the_terminals_lines_and_overflows_none(
     for line, following in pairwise(prose):
         if line and following:
             assert len(f"{line} {following.split()[0]}") > min(columns, 80) - 2, line
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
+def test_each_help_ends_with_an_example(command: list[str]) -> None:
+    (name,) = command
+    if name == "demo-process":  # no command of a user's
+        return
+    said = help_of(command)
+    prose = said.partition("\n\nOptions:")[0].partition("\n\nArguments:")[0]
+    assert prose.splitlines()[-1].startswith(f"  Example: turnlog {name}")
 
 
 def test_the_demos_help_names_the_variable_and_an_example() -> None:

@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from turnlog.broker import EmbeddedBroker, bootstrap
+from confluent_kafka import KafkaException
+
+from turnlog.broker import EmbeddedBroker, bootstrap, events_topic
 from turnlog.broker.admin import cluster_id, connect
 from turnlog.broker.bootstrap import CLUSTER_VARIABLE, named_cluster
-from turnlog.events import BrokerUnavailable
+from turnlog.events import BrokerError, BrokerUnavailable
 
-__all__ = ["is_running", "reach"]
+__all__ = ["NoTopics", "check_topics", "is_running", "reach"]
 
 _ANSWER_S = 10.0
+
+
+class NoTopics(BrokerError):
+    """A namespace that nothing was ever written to."""
+
+    def __init__(self, namespace: str, bootstrap: str) -> None:
+        self.namespace = namespace
+        super().__init__(
+            f"no topics of namespace {namespace!r} at {bootstrap}: `turnlog up` makes them"
+        )
+
+
+def check_topics(bootstrap: str, namespace: str, client: Mapping[str, Any]) -> None:
+    """Refuse a namespace without topics. Raises NoTopics; what else is wrong, others say."""
+    try:
+        there = connect(bootstrap, client).list_topics(timeout=_ANSWER_S).topics
+    except KafkaException:
+        return
+    if events_topic(namespace).name not in there:
+        raise NoTopics(namespace, bootstrap)
 
 
 def is_running(env: Mapping[str, str]) -> bool:

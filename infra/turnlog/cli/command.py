@@ -23,7 +23,7 @@ from turnlog.log import KafkaReader, KafkaSettings, KafkaStore
 from turnlog.session import SessionReader, SessionStore
 
 from .client_config import read_client_config
-from .cluster import is_running, reach
+from .cluster import check_topics, is_running, reach
 from .demo_child import ChildFailed
 from .exit_codes import INTERRUPTED, TERMINATED, exit_code
 from .output import Output
@@ -79,6 +79,8 @@ class Run:
             ensured = ensure_topics(bootstrap, self.namespace, client=client)
             for warning in ensured.warnings:
                 self.out.note(f"warning: {warning}", style="yellow")
+        else:
+            check_topics(bootstrap, self.namespace, client)
         return KafkaSettings(bootstrap=bootstrap, namespace=self.namespace, client=client)
 
     @contextmanager

@@ -32,7 +32,9 @@ def append(
     ] = False,
     expected_seq: Annotated[
         int | None,
-        typer.Option(min=0, help="The seq that the first event must get, or nothing is appended."),
+        typer.Option(
+            min=0, help="The seq that the first event must get; repeated, it is no second one."
+        ),
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Events that are made durable together.")] = 1,
 ) -> None:

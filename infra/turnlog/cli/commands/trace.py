@@ -26,8 +26,8 @@ def trace(
 ) -> None:
     """Show where one event stands: on the Surface or replaced, by what, made of what.
 
-    With --json one object: seq, surface, replacedBy, replacementChain, replacedEventSeqs,
-    sourceEventSeqs, derivedEventSeqs, as the log says.
+    With --json one object: surface, replacedBy, replacementChain, replacedEventSeqs,
+    sourceEventSeqs, derivedEventSeqs, all of them seqs but the first.
 
     Example: turnlog trace SESSION 12
     """
