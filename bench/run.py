@@ -9,7 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import acknowledge, append, messages, open_log, record_size, restore_file
+from bench import (
+    acknowledge,
+    append,
+    import_folder,
+    messages,
+    open_log,
+    record_size,
+    restore_file,
+)
 from bench.report import head
 
 _BENCHES: dict[str, Callable[[], bool]] = {
@@ -19,6 +27,7 @@ _BENCHES: dict[str, Callable[[], bool]] = {
     "record-size": record_size.run,
     "acknowledge": acknowledge.run,
     "open-log": open_log.run,
+    "import-folder": import_folder.run,
 }
 
 

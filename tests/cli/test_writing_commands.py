@@ -80,11 +80,11 @@ def test_lines_become_durable_events(command: Command) -> None:
     ("line", "said"),
     [
         ("garbage", "line 2"),
-        ('{"type":"x"}', "line 2: expected data"),
-        ('{"type":"x","data":{},"more":1}', "line 2: expected no key 'more'"),
+        ('{"type":"x"}', "line 2: draft.data"),
+        ('{"type":"x","data":{},"more":1}', "line 2: draft"),
         ('{"type":"turn/start","data":{}}', "line 2"),
         ('{"type":"x","data":NaN}', "line 2"),
-        ("[]", "line 2: expected an object"),
+        ("[]", "line 2: draft: expected an object"),
     ],
 )
 def test_a_bad_line_is_named_and_what_stands_before_it_is_durable(

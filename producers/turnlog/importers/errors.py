@@ -38,9 +38,11 @@ class FileRefused(DataError):
 
 
 class ExportIncomplete(DataError):
-    """A session of the tree that was asked for can't be found."""
+    """What belongs to a tree that was asked for is not there; None stands for any tree."""
 
-    def __init__(self, session_id: str, missing: str) -> None:
+    def __init__(self, session_id: str | None, missing: str) -> None:
         self.session_id = session_id
         self.missing = missing
-        super().__init__(f"the tree of {session_id!r} is not whole: {missing!r} is not there")
+        tree = "a tree" if session_id is None else f"the tree of {session_id!r}"
+        hint = "can't be read and may belong to it" if session_id is None else "can't be read"
+        super().__init__(f"{tree} is not whole: {missing!r} {hint}")

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import zstandard
 
 from turnlog.events.errors import UnknownSession
 from turnlog.events.event import Event
+from turnlog.events.header import Header
 from turnlog.events.jsonl import header_line
 from turnlog.events.rows import Row, expand
 from turnlog.kernel.lineage import trace_session
 from turnlog.kernel.log import Log
 from turnlog.session.folder_names import file_name
-from turnlog.session.ports import SessionReader
+from turnlog.session.ports import SessionInfo, SessionReader
 
 from .errors import ExportIncomplete, FileUnreadable
+from .file_sessions import FileSessions
 
-__all__ = ["export_log", "export_name", "tree_of"]
+__all__ = [
+    "Exported",
+    "check_parents",
+    "export_log",
+    "export_name",
+    "export_sessions",
+    "tree_of",
+]
 
 _FRAME_BYTES = 64 * 1024
 
@@ -42,46 +54,151 @@ def export_log(
     Raises FileUnreadable, also where the file exists and is not to be replaced.
     """
     path = folder / export_name(log.header.id, compressed=compressed)
-    unfinished = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not replace:
-            raise FileUnreadable(path, "it exists")
-        try:
-            with unfinished.open("xb") as file:
-                for part in _parts(log, compressed=compressed, packed=packed):
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                unfinished.unlink()
-            raise
-    except OSError as error:
-        raise FileUnreadable(path, error.strerror or str(error)) from error
+    with _translated(path):
+        _check_free(path, replace=replace)
+        unfinished = _write(log, path, compressed=compressed, packed=packed)
+        _finish(unfinished, path)
     return path
+
+
+class Exported(NamedTuple):
+    """A session that was written to a file, with so many events."""
+
+    session_id: str
+    path: Path
+    events: int
+
+
+def export_sessions(
+    reader: SessionReader,
+    session_ids: Sequence[str],
+    folder: Path,
+    *,
+    compressed: bool = False,
+    packed: bool = True,
+    replace: bool = False,
+    together: bool = False,
+) -> Generator[Exported, None, None]:
+    """Write sessions to a folder, each as `export_log` does; gives them as they are written.
+
+    `together`, their files appear at the end, and none where one can't be read or written. Ended
+    early, no file is left unfinished. Raises FileUnreadable, UnknownSession, DataError,
+    BrokerError; ExportIncomplete where one of those that belong together is not there.
+    """
+    paths = {id: folder / export_name(id, compressed=compressed) for id in session_ids}
+    for path in paths.values():
+        with _translated(path):
+            _check_free(path, replace=replace)
+    unfinished: dict[Path, Path] = {}
+    try:
+        for id, path in paths.items():
+            log = _read(reader, id, session_ids[0] if together else None)
+            with _translated(path):
+                unfinished[path] = _write(log, path, compressed=compressed, packed=packed)
+                if not together:
+                    _finish(unfinished.pop(path), path)
+            yield Exported(id, path, log.next_seq)
+        for path in list(unfinished):
+            with _translated(path):
+                _finish(unfinished.pop(path), path)
+    finally:
+        for part in unfinished.values():
+            with suppress(OSError):
+                part.unlink()
 
 
 def tree_of(reader: SessionReader, session_ids: Sequence[str]) -> list[str]:
     """Give the sessions of the whole trees that these belong to, parents first.
 
-    Raises ExportIncomplete where a parent is not there, UnknownSession.
+    Raises ExportIncomplete where one of a tree is not there, or may not be: where a file can't be
+    read at all, it may be one of them. UnknownSession.
     """
-    headers = [info.header for info in reader.sessions()]
-    known = {header.id for header in headers}
+    headers = {info.id: info.header for info in reader.sessions()}
+    lost = _lost(reader, headers)
+    family_of = partial(trace_session, [*headers.values(), *lost.values()])
     found: dict[str, None] = {}
     for id in session_ids:
-        if id not in known:
-            raise UnknownSession(id)
-        family = trace_session(headers, id)
+        if id in found:
+            continue
+        family = family_of(id)
         if family.unresolved_parent_id is not None:
             raise ExportIncomplete(id, family.unresolved_parent_id)
         root = family.root or id
-        found[root] = None
-        found.update((each.id, None) for each in trace_session(headers, root).descendants)
-        found[id] = None
+        tree = [root, *(each.id for each in family_of(root).descendants)]
+        for each in tree:
+            if each in lost:
+                raise ExportIncomplete(id, each)
+        found.update(dict.fromkeys(tree))
     return list(found)
+
+
+def check_parents(reader: SessionReader, infos: Sequence[SessionInfo]) -> None:
+    """Check that of all sessions no parent is missing. Raises ExportIncomplete."""
+    headers = {info.id: info.header for info in infos}
+    _lost(reader, headers)
+    for id, header in headers.items():
+        if header.parent_session is not None and header.parent_session not in headers:
+            raise ExportIncomplete(id, header.parent_session)
+
+
+def _lost(reader: SessionReader, headers: Mapping[str, Header]) -> dict[str, Header]:
+    """The headers of sessions that the listing left out. Raises ExportIncomplete."""
+    lost: dict[str, Header] = {}
+    for fault in reader.faults if isinstance(reader, FileSessions) else ():
+        if fault.header is None:
+            raise ExportIncomplete(None, str(fault.path)) from fault.error
+        if fault.header.id not in headers:
+            lost[fault.header.id] = fault.header
+    return lost
+
+
+def _read(reader: SessionReader, id: str, tree: str | None) -> Log:
+    try:
+        return reader.read(id)
+    except UnknownSession:
+        if tree is None:
+            raise
+        raise ExportIncomplete(tree, id) from None
+
+
+def _check_free(path: Path, *, replace: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not replace:
+        raise FileUnreadable(path, "it exists")
+
+
+def _write(log: Log, path: Path, *, compressed: bool, packed: bool) -> Path:
+    """Write a session beside its place; gives where."""
+    unfinished = path.with_name(f".{sha256(path.name.encode()).hexdigest()}.{os.getpid()}.part")
+    try:
+        with unfinished.open("wb") as file:
+            for part in _parts(log, compressed=compressed, packed=packed):
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    return unfinished
+
+
+def _finish(unfinished: Path, path: Path) -> None:
+    """Put a file in its place."""
+    try:
+        unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileUnreadable(path, error.strerror or str(error)) from error
 
 
 def _parts(log: Log, *, compressed: bool, packed: bool) -> Iterator[bytes]:

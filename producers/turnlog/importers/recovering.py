@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -15,26 +15,48 @@ from turnlog.events.jsonl import Damage, FileHeader, FileRow, scan_jsonl
 from turnlog.events.rows import Row
 from turnlog.kernel.restore import RestoreFold
 
-from .file_blocks import opened
-from .frames import FrameDamage
-from .strict import frame_text, item_text
+from .file_blocks import MAX_LISTED, FileBlocks, opened
+from .frames import Frame, FrameDamage
+from .strict import frame_text, item_text, place_text
 
-__all__ = ["MAX_LISTED", "Candidate", "Double", "Gap", "Recovered", "prefix", "records", "recover"]
+__all__ = [
+    "MAX_LISTED",
+    "Candidate",
+    "DamagedRange",
+    "Double",
+    "Gap",
+    "Recovered",
+    "prefix",
+    "records",
+    "recover",
+]
 
 T = TypeVar("T")
 
-MAX_LISTED = 1000
-"""Ranges of damage, doubles and gaps that are listed at most, of each; all are counted."""
+
+class DamagedRange(NamedTuple):
+    """Bytes `[start, end)` of the JSONL that are no whole record, and the frame they begin in."""
+
+    start: int
+    end: int
+    line: int
+    reason: str
+    torn_tail: bool
+    frame: Frame | None
 
 
 class Candidate(NamedTuple):
-    """A row that says what the events `[first_seq, end_seq)` are, and where it stands."""
+    """A row that says what the events `[first_seq, end_seq)` are, and where it stands.
+
+    `frame` is the number of the Zstandard frame that it begins in, 0 in a plain file.
+    """
 
     first_seq: int
     end_seq: int
     line: int
     start: int
     end: int
+    frame: int
 
 
 class Double(NamedTuple):
@@ -58,16 +80,18 @@ class Recovered(NamedTuple):
     """What a file holds. Byte ranges are of its JSONL, those of `frames` of the file itself.
 
     `stop` says where the strict reading stops and why, None where it does not. `sound_rows` are the
-    first rows that are sound, `sound_events` the events in them.
+    first rows that are sound, `sound_events` the events in them. At most MAX_LISTED of each kind of
+    finding are listed; the counts are of all.
     """
 
     path: Path
     header: Header | None
     row_count: int
     event_count: int
-    damage: tuple[Damage, ...]
+    damage: tuple[DamagedRange, ...]
     damage_count: int
     frames: tuple[FrameDamage, ...]
+    frame_count: int
     doubles: tuple[Double, ...]
     double_count: int
     gaps: tuple[Gap, ...]
@@ -79,27 +103,25 @@ class Recovered(NamedTuple):
 
 
 def recover(path: Path) -> Recovered:
-    """Read a whole file, whatever it holds; memory follows the number of rows, 40 bytes each.
+    """Read a whole file, whatever it holds; memory follows the number of rows, 56 bytes each.
 
     Raises FileUnreadable.
     """
     reading = _Reading()
     with opened(path) as blocks:
-        compressed = blocks.is_compressed
         for item in scan_jsonl(blocks):
             if blocks.damage:
                 reading.stop(frame_text(blocks.damage[0]))
+            frame = blocks.frame_at(item.start)
             if isinstance(item, FileRow):
-                reading.row(item)
+                reading.row(item, frame)
             elif isinstance(item, FileHeader) and reading.header is None:
                 reading.header = item.header
             else:
-                reading.stop(f"row {reading.count}, {item_text(item, is_compressed=compressed)}")
-                if isinstance(item, Damage):
-                    reading.damage.add(item)
+                reading.other(item, frame)
         if blocks.damage:
             reading.stop(frame_text(blocks.damage[0]))
-        return reading.result(path, tuple(blocks.damage), is_compressed=compressed)
+        return reading.result(path, blocks)
 
 
 def records(path: Path) -> Iterator[FileRow]:
@@ -110,10 +132,22 @@ def records(path: Path) -> Iterator[FileRow]:
                 yield item
 
 
-def prefix(recovered: Recovered) -> Iterator[Row]:
-    """Give the sound rows at the beginning of a file. Raises FileUnreadable."""
-    for record in islice(records(recovered.path), recovered.sound_rows):
-        yield record.row
+def prefix(recovered: Recovered) -> Iterable[Row]:
+    """Give the sound rows at the beginning of a file, read anew each time they are asked for.
+
+    Raises FileUnreadable while they are read.
+    """
+    return _Prefix(recovered)
+
+
+class _Prefix:
+    def __init__(self, recovered: Recovered) -> None:
+        self._path = recovered.path
+        self._count = recovered.sound_rows
+
+    def __iter__(self) -> Iterator[Row]:
+        for record in islice(records(self._path), self._count):
+            yield record.row
 
 
 class _Listed(Generic[T]):
@@ -135,7 +169,7 @@ class _Reading:
     def __init__(self) -> None:
         self.header: Header | None = None
         self.count = 0
-        self.damage: _Listed[Damage] = _Listed()
+        self._damage: _Listed[DamagedRange] = _Listed()
         self._events = 0
         self._doubles: _Listed[Double] = _Listed()
         self._gaps: _Listed[Gap] = _Listed()
@@ -151,7 +185,15 @@ class _Reading:
         if self._stop is None:
             self._stop = reason
 
-    def row(self, found: FileRow) -> None:
+    def other(self, item: FileHeader | Damage, frame: Frame | None) -> None:
+        """Take what is neither a row nor the first header."""
+        at = f"row {self.count}, " if self.count or self.header is not None else ""
+        self.stop(at + item_text(item, frame))
+        if isinstance(item, Damage):
+            start, end, line = item.start, item.end, item.line
+            self._damage.add(DamagedRange(start, end, line, item.reason, item.torn_tail, frame))
+
+    def row(self, found: FileRow, frame: Frame | None) -> None:
         """Take the next row."""
         row = found.row
         if self._stop is None:
@@ -159,26 +201,25 @@ class _Reading:
                 self._fold.fold(row)
                 self._sound_rows += 1
             except RestoreRefused as error:
-                where = f"line {found.line}, bytes {found.start} to {found.end} (exclusive)"
+                where = place_text(found.start, found.end, found.line, frame)
                 self.stop(f"row {self.count}, {where}: {error.reason}")
         self.count += 1
         self._events += row.count
-        self._place(
-            Candidate(row.first_seq, row.first_seq + row.count, found.line, found.start, found.end)
-        )
+        number = 0 if frame is None else frame.number
+        end_seq = row.first_seq + row.count
+        self._place(Candidate(row.first_seq, end_seq, found.line, found.start, found.end, number))
 
-    def result(
-        self, path: Path, frames: tuple[FrameDamage, ...], *, is_compressed: bool
-    ) -> Recovered:
+    def result(self, path: Path, blocks: FileBlocks) -> Recovered:
         """What was found."""
         return Recovered(
             path,
             self.header,
             self.count,
             self._events,
-            tuple(self.damage.first),
-            self.damage.count,
-            frames,
+            tuple(self._damage.first),
+            self._damage.count,
+            tuple(blocks.damage),
+            blocks.damage_count,
             tuple(self._doubles.first),
             self._doubles.count,
             tuple(self._gaps.first),
@@ -186,7 +227,7 @@ class _Reading:
             self._stop,
             self._sound_rows,
             self._fold.state.next_seq,
-            is_compressed,
+            blocks.is_compressed,
         )
 
     def _place(self, new: Candidate) -> None:

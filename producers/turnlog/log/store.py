@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka.admin import AdminClient
 
@@ -46,6 +46,14 @@ __all__ = ["KafkaLogStore", "KafkaStore"]
 
 _CLOSE_S = 30.0
 _READ_S = 60.0
+
+
+class _Joined(NamedTuple):
+    """A writer that hears what the tail reads of its session from offset `position` on."""
+
+    writer: KafkaWriter
+    partition: int
+    position: int
 
 
 class KafkaLogStore:
@@ -103,19 +111,24 @@ class KafkaLogStore:
         """
         id = header.id
         partition = partition_of(id, self._partitions)
-        end = self._sessions.ends.high_watermark(partition)
-        # An id that was minted here can't stand in the log yet.
-        hint = None if id in self._minted else self._heads.lookup(id)
-        if hint is None:
-            hint = self._place(partition).unborn(end)
-            self._outlet.sender.deliver(
-                self._settings.heads_topic,
-                partition_of(id, self._heads.partitions),
-                id.encode("utf-8"),
-                encode_hint(hint),
-            )
-            self._minted.discard(id)
-        writer = self._follow(id, hint, end)
+        joined = self._join(id, partition)
+        try:
+            end = self._sessions.ends.high_watermark(partition)
+            # An id that was minted here can't stand in the log yet.
+            hint = None if id in self._minted else self._heads.lookup(id)
+            if hint is None:
+                hint = self._place(partition).unborn(end)
+                self._outlet.sender.deliver(
+                    self._settings.heads_topic,
+                    partition_of(id, self._heads.partitions),
+                    id.encode("utf-8"),
+                    encode_hint(hint),
+                )
+                self._minted.discard(id)
+        except BaseException:
+            joined.writer.abandon()
+            raise
+        writer = self._follow(joined, hint, end)
         try:
             log = writer.log
 
@@ -141,9 +154,14 @@ class KafkaLogStore:
 
         Raises UnknownSession, OwnedElsewhere, Conflict, OutcomeUnknown, BrokenLog, BrokerError.
         """
-        hint = self._heads.lookup(id)
-        end = self._sessions.ends.high_watermark(partition_of(id, self._partitions))
-        writer = self._follow(id, hint, end)
+        joined = self._join(id, partition_of(id, self._partitions))
+        try:
+            hint = self._heads.lookup(id)
+            end = self._sessions.ends.high_watermark(joined.partition)
+        except BaseException:
+            joined.writer.abandon()
+            raise
+        writer = self._follow(joined, hint, end)
         try:
             log = writer.log
             if not log.is_born:
@@ -181,31 +199,46 @@ class KafkaLogStore:
     def _place(self, partition: int) -> Place:
         return Place(self._cluster_id, self._settings.layout, partition)
 
-    def _follow(self, id: str, hint: Hint | None, end: int) -> KafkaWriter:
+    def _join(self, id: str, partition: int) -> _Joined:
+        """Let a new writer hear what the tail reads of a session from now on.
+
+        Before the end is asked for: what the tail reads in between would be read a second time.
+        """
+        writer = self._new_writer(id, partition)
+        try:
+            return _Joined(writer, partition, self._outlet.follow(writer, partition))
+        except BaseException:
+            writer.abandon()
+            raise
+
+    def _follow(self, joined: _Joined, hint: Hint | None, end: int) -> KafkaWriter:
         """Read a session to this end of its partition at least, and follow it from there on."""
-        partition = partition_of(id, self._partitions)
+        writer, partition, _ = joined
         if hint is not None and hint.first_offset <= end:
-            writer = self._caught_up(id, partition, hint.first_offset, end)
+            self._catch_up(joined, hint.first_offset, end)
             if is_true(hint, writer.log, end):
                 return writer
             writer.abandon()
-        low = self._sessions.log_start(partition)
-        writer = self._caught_up(id, partition, low, end)
-        check_start(writer.log, low)
-        return writer
-
-    def _caught_up(self, id: str, partition: int, start: int, end: int) -> KafkaWriter:
-        """A writer that has read its session from `start` to `end` at least, and follows it."""
-        writer = self._new_writer(id, partition)
+            joined = self._join(writer.log.session_id, partition)
         try:
-            position = self._outlet.follow(writer, partition)
+            low = self._sessions.log_start(partition)
+            self._catch_up(joined, low, end)
+            check_start(joined.writer.log, low)
+        except BaseException:
+            joined.writer.abandon()
+            raise
+        return joined.writer
+
+    def _catch_up(self, joined: _Joined, start: int, end: int) -> None:
+        """Read a session from `start` to `end` at least, and go over to the tail."""
+        writer, partition, position = joined
+        try:
             self._sessions.read_into(writer.log, partition, start, position)
             self._outlet.tail.wait_until(self._topic, partition, end, _READ_S)
             writer.catch_up()
         except BaseException:
             writer.abandon()
             raise
-        return writer
 
     def _new_writer(self, id: str, partition: int) -> KafkaWriter:
         maker = CommitMaker(self._settings.namespace, id, self._writer, self._writer_info)

@@ -1,7 +1,7 @@
 """Sessions and the stores that own them, over the port LogStore."""
 
 from .folder import FolderLogStore
-from .imports import ImportResult
+from .imports import ImportResult, plan_import
 from .memory import MemoryLogs, MemoryLogStore
 from .ports import (
     ForkOrigin,
@@ -33,4 +33,5 @@ __all__ = [
     "SessionReader",
     "SessionStore",
     "StoredLog",
+    "plan_import",
 ]

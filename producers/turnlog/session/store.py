@@ -13,7 +13,6 @@ from turnlog.events.head import Head
 from turnlog.events.header import check_session_id
 from turnlog.events.rows import Row
 from turnlog.kernel.log import Log
-from turnlog.kernel.restore import restore
 
 from .imports import ImportResult, import_log
 from .ports import SessionInfo
@@ -39,14 +38,14 @@ class SessionStore(StoreCore):
         """Store a log bit for bit and release it; of a stored session only add what is missing.
 
         Checks what restore checks; unknown required types and empty replaces are kept. Nothing is
-        appended of its own.
+        appended of its own. Rows that are no sequence and can be iterated again, as those of a
+        file, are read twice and never kept: a log of any length takes bounded memory.
 
         Raises RestoreRefused, ImportConflict naming the first seq that differs (nothing is then
         changed), OwnedElsewhere, Closed.
         """
         with self._live.working():
-            restored = restore(header, rows)
-            return import_log(self._logs, restored, lambda id: self._live.get(id) is not None)
+            return import_log(self._logs, header, rows, lambda id: self._live.get(id) is not None)
 
     def read(self, id: str, *, wait: Head | None = None, timeout_s: float = 30.0) -> Log:
         """Read what is durable of a session; never claims. With `wait`, at least up to that head.

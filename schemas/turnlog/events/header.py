@@ -102,8 +102,10 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 def check_new_header(header: Header) -> Header:
     """Check the header of a session to be made: every store must be able to write it.
 
-    Raises TooLarge, and BadShape for a `type` of its own, the key that marks a JSONL header line.
+    Raises BadSessionId, TooLarge, and BadShape for a `type` of its own, the key that marks a JSONL
+    header line.
     """
+    check_session_id(header.id)
     if len(header.text) > MAX_HEADER_BYTES:
         raise TooLarge(len(header.text), MAX_HEADER_BYTES, "bytes of header")
     if "type" in header.value:

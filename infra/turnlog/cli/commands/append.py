@@ -11,10 +11,19 @@ import typer
 from turnlog.cli.app import app
 from turnlog.cli.arguments import SessionId
 from turnlog.cli.command import Run, Terminated, command
-from turnlog.cli.drafts import read_draft
 from turnlog.cli.errors import BadLine
 from turnlog.cli.output import Output
-from turnlog.events import BrokerError, CallerError, Draft, NotAcknowledged, OwnershipError
+from turnlog.events import (
+    BadShape,
+    BrokenLog,
+    BrokerError,
+    CallerError,
+    Draft,
+    NotAcknowledged,
+    OwnershipError,
+)
+from turnlog.events.event import read_draft
+from turnlog.events.jsontext import loads
 from turnlog.session import Session
 
 __all__: list[str] = []
@@ -72,7 +81,7 @@ def _append_all(
     waiting: list[tuple[int, str]] = []
     try:
         for number, line in lines:
-            draft = read_draft(line, number)
+            draft = _draft(line, number)
             event = _append(session, draft, number, expected_seq)
             expected_seq = None
             waiting.append((event, draft.type))
@@ -84,6 +93,13 @@ def _append_all(
         _flush(out, session, waiting)
         raise
     _flush(out, session, waiting)
+
+
+def _draft(line: bytes, number: int) -> Draft:
+    try:
+        return read_draft(loads(line))
+    except (BadShape, BrokenLog) as error:
+        raise BadLine(number, str(error)) from None
 
 
 def _append(session: Session, draft: Draft, number: int, expected_seq: int | None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +11,8 @@ import typer
 
 from turnlog.cli.app import app
 from turnlog.cli.command import Run, command
-from turnlog.events import UnknownSession
-from turnlog.importers import ExportIncomplete, export_log, tree_of
+from turnlog.cli.output import Advance, Output
+from turnlog.importers import Exported, check_parents, export_sessions, tree_of
 from turnlog.session import SessionReader
 
 __all__: list[str] = []
@@ -37,8 +39,8 @@ def export(
 ) -> None:
     """Write sessions to files, one each, that `turnlog import` takes back event for event.
 
-    A file appears whole or not at all. A tree of which a session can't be read fails. With --json
-    each is an object: session, file, events.
+    A file appears whole or not at all. A tree of which a session can't be read fails, and leaves no
+    file. With --json each is an object: session, file, events.
 
     Example: turnlog export SESSION --tree --to backup/
     """
@@ -46,25 +48,39 @@ def export(
         raise typer.BadParameter("name sessions, or give --all")
     with run.reader() as reader:
         ids = _wanted(reader, sessions or [], every=every, tree=tree)
-        with run.out.progress("sessions", len(ids)) as advance:
-            for id in ids:
-                try:
-                    log = reader.read(id)
-                except UnknownSession:
-                    if tree:
-                        raise ExportIncomplete((sessions or ids)[0], id) from None
-                    raise
-                path = export_log(
-                    log, to, compressed=compressed, packed=not unpacked, replace=force
-                )
-                advance(said=id)
-                if run.out.as_json:
-                    run.out.json({"session": id, "file": str(path), "events": log.next_seq})
-                else:
-                    run.out.line(f"{id}\t{path}\t{log.next_seq} events")
+        exported = export_sessions(
+            reader,
+            ids,
+            to,
+            compressed=compressed,
+            packed=not unpacked,
+            replace=force,
+            together=tree,
+        )
+        with closing(exported), run.out.progress("sessions", len(ids)) as advance:
+            # A tree's files are there at the end only, and not said before.
+            written = list(_advanced(exported, advance)) if tree else _advanced(exported, advance)
+            for each in written:
+                _show(run.out, each)
+
+
+def _advanced(exported: Iterable[Exported], advance: Advance) -> Iterator[Exported]:
+    for each in exported:
+        advance(said=each.session_id)
+        yield each
+
+
+def _show(out: Output, each: Exported) -> None:
+    if out.as_json:
+        out.json({"session": each.session_id, "file": str(each.path), "events": each.events})
+    else:
+        out.line(f"{each.session_id}\t{each.path}\t{each.events} events")
 
 
 def _wanted(reader: SessionReader, sessions: list[str], *, every: bool, tree: bool) -> list[str]:
-    if every:
-        sessions = [info.id for info in reader.sessions()]
-    return tree_of(reader, sessions) if tree else list(dict.fromkeys(sessions))
+    if not every:
+        return tree_of(reader, sessions) if tree else list(dict.fromkeys(sessions))
+    infos = list(reader.sessions())
+    if tree:
+        check_parents(reader, infos)
+    return [info.id for info in infos]

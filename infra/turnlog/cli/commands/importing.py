@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated
 
@@ -15,15 +15,21 @@ from turnlog.cli.command import Run, command
 from turnlog.cli.exit_codes import FOUND_WRONG
 from turnlog.cli.output import Output
 from turnlog.importers import (
+    Candidate,
+    DamagedRange,
+    DryRun,
+    Importer,
     Outcome,
     OutcomeKind,
     Recovered,
     Summary,
+    frame_text,
     import_files,
-    recover,
+    place_text,
     session_files,
 )
-from turnlog.log import KafkaStore
+from turnlog.importers import recover as read_damaged
+from turnlog.log import KafkaReader, KafkaStore
 
 __all__: list[str] = []
 
@@ -45,8 +51,22 @@ def import_(
             "say so (import: prefix).",
         ),
     ] = False,
+    recover: Annotated[
+        bool,
+        typer.Option(
+            "--recover",
+            help="Of a damaged file show all that is wrong: damage by bytes, both rows of a seq "
+            "that is there twice, seqs that are missing.",
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Import nothing; say what would be done.")
+    ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Import nothing; show all that is wrong with the files.")
+        bool,
+        typer.Option(
+            "--check", help="Import nothing, ask no Kafka; show all that is wrong with the files."
+        ),
     ] = False,
 ) -> None:
     """Bring session files into the log: JSONL, plain or Zstandard, packed or not.
@@ -55,55 +75,71 @@ def import_(
     differs is named and changes nothing. A damaged file is refused, with row and bytes; the others
     go on. Exits with 1 where not all of every file is in the log. With --json each file is an
     object: file, outcome (imported, prefix, present, conflict, refused), session, events, added,
-    reason; and the last object is the summary: files, sessions, added, present, and files by
-    outcome. With --check each file is an object: file, session, rows, events, stop, soundRows,
+    reason, and with --recover also recovered where it is damaged; and the last object is the
+    summary: files, notBegun, sessions, eventsAdded, eventsPresent, and files by outcome. With
+    --check each file is an object, as recovered is: file, session, rows, events, stop, soundRows,
     soundEvents, damage, frames, doubles, gaps.
 
     Example: turnlog import sessions/ --prefix
     """
-    files = [file for path in paths for file in session_files(path)]
+    files = list(dict.fromkeys(file for path in paths for file in session_files(path)))
     if check:
         _check(run.out, files)
         return
     summary = Summary()
     with ExitStack() as stack:
-        settings = run.settings(make_topics=True)
-        store = stack.enter_context(KafkaStore(settings))
-        marked = None
-        if prefix:
-            info = {**settings.writer_info, **PREFIX_MARK}
-            marked = stack.enter_context(KafkaStore(replace(settings, writer_info=info)))
+        store, prefix_store = _stores(run, stack, prefix=prefix, dry_run=dry_run)
+        # Said at the end, also where it comes early: what was under way is done by then.
+        stack.callback(_sum, run.out, summary, len(files), dry_run=dry_run)
         advance = stack.enter_context(run.out.progress("files", len(files)))
-        outcomes = import_files(store, files, prefix_store=marked)
-        stack.callback(outcomes.close)
-        try:
-            for outcome in outcomes:
-                summary.add(outcome)
-                advance(said=outcome.path.name)
-                _show(run.out, outcome)
-        finally:
-            _sum(run.out, summary, len(files))
+
+        def take(outcome: Outcome) -> None:
+            summary.add(outcome)
+            _show(run.out, outcome, recover=recover)
+            advance(said=outcome.path.name)
+
+        outcomes = import_files(store, files, prefix_store=prefix_store, told=take)
+        with closing(outcomes):
+            for _ in outcomes:
+                pass
     if not summary.ok:
         raise typer.Exit(FOUND_WRONG)
 
 
-def _show(out: Output, outcome: Outcome) -> None:
+def _stores(
+    run: Run, stack: ExitStack, *, prefix: bool, dry_run: bool
+) -> tuple[Importer, Importer | None]:
+    """What takes whole files, and what takes the sound beginnings of damaged ones, if any."""
+    settings = run.settings(make_topics=True)
+    if dry_run:
+        reader = DryRun(stack.enter_context(KafkaReader(settings)))
+        return reader, reader if prefix else None
+    store = stack.enter_context(KafkaStore(settings))
+    if not prefix:
+        return store, None
+    info = {**settings.writer_info, **PREFIX_MARK}
+    return store, stack.enter_context(KafkaStore(replace(settings, writer_info=info)))
+
+
+def _show(out: Output, outcome: Outcome, *, recover: bool) -> None:
+    found = outcome.recovered if recover else None
     if out.as_json:
-        out.json(
-            {
-                "file": str(outcome.path),
-                "outcome": outcome.kind.value,
-                "session": outcome.session_id,
-                "events": outcome.events,
-                "added": outcome.added,
-                "reason": outcome.reason,
-            }
-        )
+        value: dict[str, object] = {
+            "file": str(outcome.path),
+            "outcome": outcome.kind.value,
+            "session": outcome.session_id,
+            "events": outcome.events,
+            "added": outcome.added,
+            "reason": outcome.reason,
+        }
+        out.json(value if found is None else {**value, "recovered": _value(found)})
     elif not outcome.ok:
         out.line(f"{outcome.kind.value}: {outcome.path}: {outcome.reason}", style="yellow")
+        for line in () if found is None else _lines(found):
+            out.line(f"  {line}", style="yellow")
 
 
-def _sum(out: Output, summary: Summary, wanted: int) -> None:
+def _sum(out: Output, summary: Summary, wanted: int, *, dry_run: bool) -> None:
     by_outcome = {kind.value: summary.files[kind] for kind in OutcomeKind}
     if out.as_json:
         out.json(
@@ -111,8 +147,8 @@ def _sum(out: Output, summary: Summary, wanted: int) -> None:
                 "files": summary.file_count,
                 "notBegun": wanted - summary.file_count,
                 "sessions": summary.session_count,
-                "added": summary.events_added,
-                "present": summary.events_present,
+                "eventsAdded": summary.events_added,
+                "eventsPresent": summary.events_present,
                 **by_outcome,
             }
         )
@@ -120,9 +156,10 @@ def _sum(out: Output, summary: Summary, wanted: int) -> None:
     parts = ", ".join(f"{count} {kind}" for kind, count in by_outcome.items() if count)
     out.line(f"{summary.file_count} files: {parts or 'none'}")
     if summary.file_count < wanted:
-        out.line(f"{wanted - summary.file_count} files were not begun", style="yellow")
+        out.line(f"{wanted - summary.file_count} files were not imported", style="yellow")
+    added = "to add" if dry_run else "added"
     out.line(
-        f"{summary.session_count} sessions: {summary.events_added} events added, "
+        f"{summary.session_count} sessions: {summary.events_added} events {added}, "
         f"{summary.events_present} there before"
     )
 
@@ -130,7 +167,7 @@ def _sum(out: Output, summary: Summary, wanted: int) -> None:
 def _check(out: Output, files: list[Path]) -> None:
     wrong = 0
     for file in files:
-        found = recover(file)
+        found = read_damaged(file)
         wrong += found.stop is not None
         if out.as_json:
             out.json(_value(found))
@@ -149,17 +186,33 @@ def _lines(found: Recovered) -> Iterator[str]:
         yield f"strict reading stops at {found.stop}"
         yield f"sound before it: {found.sound_rows} rows, {found.sound_events} events"
     for damage in found.damage:
-        yield f"damage: line {damage.line}, bytes {damage.start} to {damage.end}: {damage.reason}"
+        where = place_text(damage.start, damage.end, damage.line, damage.frame)
+        yield f"damage: {where}: {damage.reason}"
     for frame in found.frames:
-        yield f"frame {frame.number}: bytes {frame.start} to {frame.end}: {frame.reason}"
+        yield f"damage: {frame_text(frame)}"
     for double in found.doubles:
-        one, other = double.earlier, double.later
         yield (
-            f"seqs {double.first_seq} to {double.end_seq} twice: line {one.line}, bytes "
-            f"{one.start} to {one.end}; and line {other.line}, bytes {other.start} to {other.end}"
+            f"seqs {double.first_seq} to {double.end_seq} (exclusive) twice: "
+            f"{_candidate(double.earlier)}; and {_candidate(double.later)}"
         )
     for gap in found.gaps:
-        yield f"seqs {gap.first_seq} to {gap.end_seq} are not there, before line {gap.line}"
+        yield (
+            f"seqs {gap.first_seq} to {gap.end_seq} (exclusive) are not there, "
+            f"before line {gap.line}"
+        )
+    for what, listed, count in (
+        ("damage", found.damage, found.damage_count),
+        ("damaged frames", found.frames, found.frame_count),
+        ("doubles", found.doubles, found.double_count),
+        ("gaps", found.gaps, found.gap_count),
+    ):
+        if count > len(listed):
+            yield f"and {count - len(listed)} more: {what}"
+
+
+def _candidate(one: Candidate) -> str:
+    frame = f" of frame {one.frame}" if one.frame else ""
+    return f"line {one.line}{frame}, bytes {one.start} to {one.end} (exclusive)"
 
 
 def _value(found: Recovered) -> dict[str, object]:
@@ -171,19 +224,43 @@ def _value(found: Recovered) -> dict[str, object]:
         "stop": found.stop,
         "soundRows": found.sound_rows,
         "soundEvents": found.sound_events,
-        "damage": [
-            {"line": each.line, "start": each.start, "end": each.end, "reason": each.reason}
-            for each in found.damage
+        "damage": [_damage(each) for each in found.damage],
+        "frames": [
+            {"number": each.number, "start": each.start, "end": each.end, "reason": each.reason}
+            for each in found.frames
         ],
-        "frames": [each._asdict() for each in found.frames],
         "doubles": [
             {
                 "first": each.first_seq,
                 "end": each.end_seq,
-                "earlier": each.earlier._asdict(),
-                "later": each.later._asdict(),
+                "earlier": _row(each.earlier),
+                "later": _row(each.later),
             }
             for each in found.doubles
         ],
-        "gaps": [each._asdict() for each in found.gaps],
+        "gaps": [
+            {"first": each.first_seq, "end": each.end_seq, "line": each.line} for each in found.gaps
+        ],
+    }
+
+
+def _damage(one: DamagedRange) -> dict[str, object]:
+    frame = None if one.frame is None else one.frame.number
+    return {
+        "line": one.line,
+        "start": one.start,
+        "end": one.end,
+        "frame": frame,
+        "reason": one.reason,
+    }
+
+
+def _row(one: Candidate) -> dict[str, object]:
+    return {
+        "firstSeq": one.first_seq,
+        "endSeq": one.end_seq,
+        "line": one.line,
+        "start": one.start,
+        "end": one.end,
+        "frame": one.frame or None,
     }
