@@ -20,6 +20,8 @@ __all__ = ["Sender", "Told"]
 
 _log = logging.getLogger(__name__)
 
+_HEAR_S = 0.002
+
 Told = Callable[[BrokerError | None], None]
 """Told from `serve` what is reported of a record: an error, which proves nothing, or None."""
 
@@ -112,8 +114,9 @@ class Sender:
             self._producer.produce(
                 topic, key=key, value=value, partition=partition, on_delivery=report
             )
-            while not done.is_set():
-                self._producer.poll(0.05)
+            # Another thread's poll may be the one that hears of it: none may wait inside its own.
+            while not done.wait(_HEAR_S):
+                self._producer.poll(0)
         except (KafkaException, SystemError) as exception:
             raise self._fatal_error(exception) from exception
         if errors:
