@@ -12,7 +12,7 @@ from turnlog.events.header import Header, check_session_id
 from turnlog.events.rows import Row
 from turnlog.kernel.log import Log
 from turnlog.kernel.restore import RestoreFold, restore
-from turnlog.kernel.title import TitleFold
+from turnlog.kernel.title import TitleFold, may_name
 from turnlog.session.ports import SessionInfo
 
 from .errors import FileRefused, FileUnreadable
@@ -136,15 +136,10 @@ def _info(path: Path, header: Header, rows: Iterable[Row]) -> SessionInfo:
             checks.fold(row)
         except RestoreRefused as error:
             raise _refused(path, error) from error
-        if not row.packed and _may_be_title(row.text):
+        if may_name(row):
             for event in row.events():
                 title.fold(event)
     return SessionInfo(header.id, header, checks.state.next_seq, True, _title(title))
-
-
-def _may_be_title(text: bytes) -> bool:
-    """Whether a row may be one that a title is taken from: most are not, and aren't decoded."""
-    return b"session/title" in text or b"user/message" in text or b"\\" in text
 
 
 def _refused(path: Path, error: RestoreRefused) -> FileRefused:

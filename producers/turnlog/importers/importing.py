@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple, Protocol
 
 from turnlog.events.errors import (
@@ -156,6 +157,8 @@ def import_files(
     """
     waiting = deque(files)
     under_way: dict[Future[Outcome | None], int] = {}
+    total = 0
+    done: SimpleQueue[Future[Outcome | None]] = SimpleQueue()
     turns, crew, telling = _Turns(), _Crew(), threading.Lock()
 
     def work(path: Path) -> Outcome | None:
@@ -175,15 +178,17 @@ def import_files(
             while waiting or under_way:
                 while waiting and len(under_way) < parallel:
                     size = _size(waiting[0])
-                    if under_way and sum(under_way.values()) + size > MAX_BYTES_AT_ONCE:
+                    if under_way and total + size > MAX_BYTES_AT_ONCE:
                         break
-                    under_way[threads.submit(work, waiting.popleft())] = size
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    del under_way[future]
-                    outcome = future.result()
-                    if outcome is not None:
-                        yield outcome
+                    future = threads.submit(work, waiting.popleft())
+                    under_way[future] = size
+                    total += size
+                    future.add_done_callback(done.put)
+                future = done.get()
+                total -= under_way.pop(future)
+                outcome = future.result()
+                if outcome is not None:
+                    yield outcome
         finally:
             crew.go_home()
 

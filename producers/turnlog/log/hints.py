@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from turnlog.events.errors import MissingField
 from turnlog.events.hint import MAX_HINT_HEADER_BYTES, MAX_TITLE, Hint
 from turnlog.events.rows import Row
-from turnlog.kernel.title import TitleFold
+from turnlog.kernel.title import TitleFold, may_name
 
 from .session_log import SessionLog
 
@@ -19,8 +19,6 @@ HINT_COMMITS = 256
 
 HINT_S = 60.0
 """Time after which the hint of a session that goes on is written again."""
-
-_TITLED = (b"session/title", b"user/message")
 
 
 class Place:
@@ -57,7 +55,7 @@ class HintKeeper:
     def see(self, rows: Iterable[Row]) -> None:
         """Take the session's next rows, for its title."""
         for row in rows:
-            if not row.packed and any(word in row.text for word in _TITLED):
+            if may_name(row):
                 for event in row.events():
                     self._title.fold(event)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from turnlog.events.errors import MissingField
 from turnlog.events.event import Event
+from turnlog.events.rows import Row
 
 from .documents import SPACE
 from .lenient import at, data_of, items_of, text_at
 from .log import Log
 
-__all__ = ["TitleFold", "TodoFold", "title", "todo"]
+__all__ = ["TitleFold", "TodoFold", "may_name", "title", "todo"]
 
 
 class TitleFold:
@@ -68,6 +69,14 @@ class TodoFold:
         return items_of(todos)
 
 
+def may_name(row: Row) -> bool:
+    """Whether a stored row may change a title: most do not, and need not be decoded to know it."""
+    if row.packed:
+        return False
+    text = row.text
+    return b"session/title" in text or b"user/message" in text or b"\\u" in text or b"\\/" in text
+
+
 def title(log: Log) -> str | None:
     """Give the title of a session, whole and as it stands; None where it has none.
 
@@ -78,7 +87,7 @@ def title(log: Log) -> str | None:
     """
     fold = TitleFold()
     for row in log.rows:
-        if not row.packed:
+        if may_name(row):
             for event in row.events():
                 fold.fold(event)
     return fold.title
