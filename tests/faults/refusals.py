@@ -58,8 +58,6 @@ def _be_child(store: KafkaStore, session: Session, round_: int) -> None:
 
 def await_barriers(plan: Plan) -> None:
     """Come to each barrier with the broker gone; say so, and flush when it is there again."""
-    # A barrier waits as long as a flush does: half a minute, which tells no more than a second.
-    Session.flush.__kwdefaults__["timeout_s"] = _BARRIER_S  # type: ignore[index]
     diary = Diary(plan.diary)
     store = KafkaStore(settings_of(plan))
     sessions = {name: store.create(name) for name in ("step", "model", "tool")}
@@ -76,9 +74,10 @@ def await_barriers(plan: Plan) -> None:
         token = f"{name}:before the barrier"
         event = session.append_all([marked(token)])[0]
         tokens[name] = (event.seq, token)
-    _try_barrier(diary, sessions["step"], lambda session: session.step(1, 1))
-    _try_barrier(diary, sessions["model"], lambda session: session.model_call(session.request()))
-    _try_barrier(diary, sessions["tool"], lambda session: session.tool_call(1, 1, "c", "t", "{}"))
+    wait = {"timeout_s": _BARRIER_S}
+    _try_barrier(diary, sessions["step"], lambda it: it.step(1, 1, **wait))
+    _try_barrier(diary, sessions["model"], lambda it: it.model_call(it.request(), **wait))
+    _try_barrier(diary, sessions["tool"], lambda it: it.tool_call(1, 1, "c", "t", "{}", **wait))
     diary.write("barriers", "")
     for name, session in sessions.items():
         session.flush(timeout_s=plan.flush_s)
